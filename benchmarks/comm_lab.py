@@ -2,6 +2,8 @@
 
     python benchmarks/comm_lab.py --quick
 
+Lossy exchanges are also measured beside torch's own hooks: half width (fp16, bf16) and PowerSGD.
+
 Makes two network namespaces joined by one rate-limited link (needs root), starts ranks in them with torchrun and
 mpirun, lets all modes take turns inside one launch, and reports medians and the link's own byte counters. Namespaces
 and ranks are gone afterwards, also when interrupted. The last line is JSON.
@@ -15,7 +17,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from comm_lab.figures import Figure, accuracy_figure, exchange_figures, round_robin_figure, step_figures
+from comm_lab.figures import Figure, exchange_figures, lossy_figures, round_robin_figure, step_figures
 from comm_lab.launch import has_mpirun, mpirun, torchrun
 from comm_lab.network import Host, lab, require_root
 from comm_lab.picture import draw
@@ -26,10 +28,12 @@ EXACT = {"algorithm": "2d"}
 MODES: dict[str, Any] = {
     "native": None,
     "fp16_hook": "fp16_hook",
+    "bf16_hook": "bf16_hook",
     "exact": EXACT,
     "bf16": {**EXACT, "wire": "bf16"},
     "int8": {**EXACT, "wire": "int8"},
 }
+LOSSY_MODES = {**MODES, "topk": {**EXACT, "wire": "topk"}, **{name: name for name in ("powersgd_1", "powersgd_4")}}
 Hosts = tuple[Host, Host]
 
 
@@ -55,11 +59,11 @@ def main() -> None:
 
 
 def two_by_two(hosts: Hosts, rounds: int) -> list[Figure]:
-    return exchange_figures(2, torchrun(hosts, 2, _exchange(MODES, 64 * MIB, rounds), 300))
+    return exchange_figures(2, torchrun(hosts, 2, _exchange(MODES, 32 * MIB, rounds), 300))
 
 
 def two_by_four(hosts: Hosts, rounds: int) -> list[Figure]:
-    return exchange_figures(4, torchrun(hosts, 4, _exchange(MODES, 32 * MIB, rounds), 300))
+    return exchange_figures(4, torchrun(hosts, 4, _exchange(MODES, 16 * MIB, rounds), 300))
 
 
 def round_robin(hosts: Hosts, rounds: int) -> list[Figure]:
@@ -80,12 +84,15 @@ def measure_steps(hosts: Hosts, rounds: int) -> dict[str, Any]:
     return torchrun(hosts, 4, request, 300)
 
 
-def accuracy(hosts: Hosts, rounds: int) -> list[Figure]:
+def lossy(hosts: Hosts, rounds: int) -> list[Figure]:
+    request = {"what": "lossy_steps", "arguments": {"modes": LOSSY_MODES, "rounds": max(5, rounds)}}
+    seconds = torchrun(hosts, 2, request, 300)["seconds"]
     if not has_digits():
-        return [accuracy_figure(None, MISSING)]
-    seeds = 5 if rounds < 9 else 10
-    request = {"what": "accuracy", "arguments": {"wires": ["exact", "int8"], "seeds": seeds, "epochs": 15}}
-    return [accuracy_figure(torchrun(hosts, 2, request, 300))]
+        return lossy_figures(seconds, None, MISSING)
+    wires = ["exact", "int8", "topk", "powersgd_1", "powersgd_4"]
+    seeds = 3 if rounds < 9 else 10
+    request = {"what": "accuracy", "arguments": {"wires": wires, "seeds": seeds, "epochs": 15}}
+    return lossy_figures(seconds, torchrun(hosts, 2, request, 300)["accuracy"])
 
 
 def _exchange(modes: dict[str, Any], num_bytes: int, rounds: int) -> dict[str, Any]:
@@ -97,7 +104,7 @@ PARTS = {
     "2x4": two_by_four,
     "round-robin": round_robin,
     "steps": steps,
-    "accuracy": accuracy,
+    "lossy": lossy,
 }
 
 if __name__ == "__main__":

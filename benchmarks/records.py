@@ -1,15 +1,17 @@
 """Image records against everything else that feeds training on a CPU. Prints a table, and one JSON line last.
 
-    python benchmarks/records.py [--quick] [--folder .bench/records] [--only native,danlu] [--skip-peers]
+    python benchmarks/records.py [--quick] [--folder .bench/records] [--only native,danlu] [--skip-peers] [--prepare]
 
 Same task for all: RandomResizedCrop(224, antialiased) + flip + normalise to float32, batches of 64, two workers or
 threads, files in the page cache. Each pipeline runs in a process of its own, in a virtual environment of its own that
-is made on first use; one warm-up epoch, then timed ones for at least 5 s (slow storage: one). Pipelines take turns; a
-ratio is taken within a turn, and the median of the turns counts.
+is made on first use; one warm-up epoch, then timed ones for at least 5 s (slow storage: no warm-up). Pipelines take
+turns; a ratio is taken within a turn, and the median of the turns counts.
 
-What the ratios measure: mosaicml-streaming, webdataset and litdata bring no decoder, so theirs measure Pillow and
-torchvision, as that to native does, and not their formats. On slow storage native has as many workers as we have
-threads that read. "own Python transform" is a callable on PIL images, in our threads and in native's workers.
+What the ratios measure: mosaicml-streaming, webdataset and litdata bring no decoder, so "(Pillow)" measures Pillow and
+torchvision, as the ratio to native does, and not their formats. "(simplejpeg)" is the same libraries with the fastest
+decoder that they let a user bring: libjpeg-turbo through simplejpeg, and PyTorch's resize of bytes. On slow storage
+native has as many workers as we have threads that read. "own Python transform" is a callable on PIL images, in our
+threads and in native's workers.
 """
 
 from __future__ import annotations
@@ -53,16 +55,21 @@ PIPELINES = [
     Pipeline("danlu", "ours", "danlu"),
     Pipeline("danlu bytes", "ours", "danlu", "open_bytes"),
     Pipeline("danlu own transform", "ours", "danlu", "open_own_transform"),
+    Pipeline("danlu tars", "ours", "danlu_tars"),
     Pipeline("dataset + Compose", "ours", "danlu_dataset"),
+    Pipeline("dataset + Compose bytes", "ours", "danlu_dataset", "open_bytes"),
     Pipeline("dataset + PIL", "ours", "danlu_dataset", "open_pillow"),
     Pipeline("native slow", "ours", "native", "open_slow", where="slow"),
     Pipeline("danlu slow", "ours", "danlu", "open_slow", where="slow"),
     Pipeline("dali", "dali", "dali"),
     Pipeline("ffcv raw", "ffcv", "ffcv_peer"),
     Pipeline("tf.data", "tfdata", "tfdata"),
-    Pipeline("mosaicml-streaming", "streaming", "streaming_peer"),
+    Pipeline("streaming", "streaming", "streaming_peer"),
+    Pipeline("streaming fast", "streaming", "streaming_peer", "open_fastest"),
     Pipeline("litdata", "litdata", "litdata_peer"),
+    Pipeline("litdata fast", "litdata", "litdata_peer", "open_fastest"),
     Pipeline("webdataset", "webdataset", "webdataset_peer"),
+    Pipeline("webdataset fast", "webdataset", "webdataset_peer", "open_fastest"),
 ]
 
 TORCH = ["torch==2.13.0", "numpy", "pillow"]
@@ -75,9 +82,9 @@ REQUIREMENTS = {
         "opencv-python-headless",
     ],
     "tfdata": ["numpy", "tensorflow-cpu"],
-    "streaming": [*TORCH, "mosaicml-streaming"],
-    "litdata": [*TORCH, "litdata"],
-    "webdataset": [*TORCH, "webdataset"],
+    "streaming": [*TORCH, "mosaicml-streaming", "simplejpeg"],
+    "litdata": [*TORCH, "litdata", "simplejpeg"],
+    "webdataset": [*TORCH, "webdataset", "simplejpeg"],
 }
 WITHOUT_DEPENDENCIES = {
     "ours": ["torchvision"],
@@ -98,11 +105,16 @@ RATIOS = [
     ("/ DALI CPU", "danlu", "dali", 2.2, 2.8),
     ("/ ffcv raw", "danlu", "ffcv raw", 1.6, 2.1),
     ("/ tf.data antialiased", "danlu", "tf.data", 2.8, 3.5),
-    ("/ mosaicml-streaming", "danlu", "mosaicml-streaming", 2.8, 3.5),
-    ("/ litdata", "danlu", "litdata", 2.8, 3.5),
-    ("/ webdataset", "danlu", "webdataset", 2.8, 3.5),
+    ("/ mosaicml-streaming (Pillow)", "danlu", "streaming", 2.8, 3.5),
+    ("/ litdata (Pillow)", "danlu", "litdata", 2.8, 3.5),
+    ("/ webdataset (Pillow)", "danlu", "webdataset", 2.8, 3.5),
+    ("/ mosaicml-streaming (simplejpeg)", "danlu", "streaming fast", None, None),
+    ("/ litdata (simplejpeg)", "danlu", "litdata fast", None, None),
+    ("/ webdataset (simplejpeg)", "danlu", "webdataset fast", None, None),
+    ("WebDataset's tars in place / webdataset (simplejpeg)", "danlu tars", "webdataset fast", None, None),
     ("slow storage 5 ms / native", "danlu slow", "native slow", 4.0, 4.95),
     ("IndexTFRDataset + Compose / native", "dataset + Compose", "native", 2.2, 2.6),
+    ("IndexTFRDataset + Compose, bytes / floats", "dataset + Compose bytes", "dataset + Compose", 1.15, 1.3),
     ("IndexTFRDataset + PIL / native", "dataset + PIL", "native", 0.97, 1.0),
 ]
 
@@ -127,16 +139,22 @@ def main() -> int:
             missing[environment] = reason
     data = make_data(folder, 2000 if arguments.quick else 3000)
     wanted = [p for p in wanted if p.environment not in missing]
+    if arguments.prepare:
+        for pipeline in wanted:
+            if pipeline.where == "warm":
+                run_one(pipeline, data, folder, "--prepare")
+        return 0
     with SlowStorage(data) as slow:
         if slow.reason:
             wanted = [p for p in wanted if p.where == "warm"]
             missing["slow storage"] = slow.reason
         turns = run_turns(wanted, data, slow, folder, arguments.repeats, missing)
     starving = run_starving(folder, data, arguments.repeats) if "native" in {p.name for p in wanted} else []
-    figures = make_figures(turns, starving)
+    figures = make_figures(turns, starving, missing)
     print_table(wanted, turns, missing)
     for figure in figures:
-        print(f"{figure['name']:38} {figure['value']:.3f}  gate {figure['gate']}  goal {figure['goal']}")
+        value = "not measured" if figure["value"] is None else f"{figure['value']:.3f}"
+        print(f"{figure['name']:38} {value}  gate {figure['gate']}  goal {figure['goal']}")
     print(json.dumps({"bench": "records", "figures": figures, "not_measured": missing}))
     return 0
 
@@ -150,6 +168,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", help="names of pipelines, with commas")
     parser.add_argument("--skip-peers", action="store_true")
+    parser.add_argument("--prepare", action="store_true", help="only make data and environments")
     parser.add_argument("--refresh", action="store_true", help="install danlu-accel again")
     return parser.parse_args()
 
@@ -245,12 +264,14 @@ def run_turns(
     wanted: list[Pipeline], data: Path, slow: SlowStorage, folder: Path, repeats: int, missing: dict[str, str]
 ) -> list[dict[str, Measured]]:
     for pipeline in wanted:
-        _run(pipeline, data, slow, folder, "--prepare")
+        if pipeline.where == "warm":
+            run_one(pipeline, data, folder, "--prepare")
     turns: list[dict[str, Measured]] = []
     for turn in range(repeats):
         results = {}
         for pipeline in list(wanted):
-            measured, failure = _run(pipeline, data, slow, folder)
+            place = slow.folder if pipeline.where == "slow" else data
+            measured, failure = run_one(pipeline, place, folder)
             if measured is None:
                 wanted.remove(pipeline)
                 missing[pipeline.name] = failure
@@ -263,12 +284,9 @@ def run_turns(
     return turns
 
 
-def _run(pipeline: Pipeline, data: Path, slow: SlowStorage, folder: Path, *extra: str) -> tuple[Measured | None, str]:
+def run_one(pipeline: Pipeline, place: Path, folder: Path, *extra: str) -> tuple[Measured | None, str]:
     """Return what was measured, or why nothing was."""
-    place = slow.folder if pipeline.where == "slow" else data
     cold = ["--cold"] if pipeline.where == "slow" else []  # nothing is cached there: a warm-up would only take time
-    if extra and cold:
-        return None, "nothing to prepare"
     command = [str(python_of(folder / "venvs", pipeline.environment)), str(PARTS / "run_one.py")]
     output, peak = peak_while_running(
         [*command, pipeline.module, pipeline.function, str(place), *extra, *cold], 600 if extra else RUN_SECONDS
@@ -294,33 +312,43 @@ def run_starving(folder: Path, data: Path, repeats: int) -> list[float]:
     return shares
 
 
-def make_figures(turns: list[dict[str, Measured]], starving: list[float]) -> list[dict[str, object]]:
-    figures: list[dict[str, object]] = []
+def make_figures(
+    turns: list[dict[str, Measured]], starving: list[float], missing: dict[str, str]
+) -> list[dict[str, object]]:
+    """Return a figure per row; one that could not be measured has no value, and says why."""
+    environments = {pipeline.name: pipeline.environment for pipeline in PIPELINES}
+
+    def why(pipeline: str) -> str:
+        slow = missing.get("slow storage", "") if pipeline.endswith(" slow") else ""
+        return slow or missing.get(pipeline) or missing.get(environments[pipeline]) or ""
+
+    figures = []
     for name, ours, theirs, gate, goal in RATIOS:
         ratios = [turn[ours].rate / turn[theirs].rate for turn in turns if ours in turn and theirs in turn]
-        if ratios:
-            figures.append({"name": name, "value": round(statistics.median(ratios), 3), "gate": gate, "goal": goal})
-    if starving:
-        share = round(statistics.median(starving), 4)
-        figures.append({"name": "share of time starved at 70 % load", "value": share, "gate": 0.015, "goal": 0.01})
+        figures.append(_figure(name, ratios, gate, goal, why(theirs) or why(ours)))
+    figures.append(_figure("share of time starved at 70 % load", starving, 0.015, 0.01, why("native")))
     memory = [turn["danlu"].peak_mb / turn["native"].peak_mb for turn in turns if {"danlu", "native"} <= set(turn)]
-    if memory:
-        figures.append(
-            {"name": "memory / native", "value": round(statistics.median(memory), 3), "gate": 1.1, "goal": 0.8}
-        )
+    figures.append(_figure("memory / native", memory, 1.1, 0.8, why("native")))
     return figures
 
 
+def _figure(name: str, values: list[float], gate: float | None, goal: float | None, why: str) -> dict[str, object]:
+    figure: dict[str, object] = {"name": name, "value": None, "gate": gate, "goal": goal}
+    if values:
+        return {**figure, "value": round(statistics.median(values), 4)}
+    return {**figure, "why": why or "left out"}
+
+
 def print_table(wanted: list[Pipeline], turns: list[dict[str, Measured]], missing: dict[str, str]) -> None:
-    print(f"\n{'pipeline':22}{'images/s (median; turns)':40}peak MB")
+    print(f"\n{'pipeline':25}{'images/s (median; turns)':40}peak MB")
     for pipeline in wanted:
         found = [turn[pipeline.name] for turn in turns if pipeline.name in turn]
         if found:
             rates = ", ".join(f"{measured.rate:.0f}" for measured in found)
             median = statistics.median(measured.rate for measured in found)
-            print(f"{pipeline.name:22}{f'{median:.0f} ({rates})':40}{max(m.peak_mb for m in found):.0f}")
+            print(f"{pipeline.name:25}{f'{median:.0f} ({rates})':40}{max(m.peak_mb for m in found):.0f}")
     for name, reason in missing.items():
-        print(f"{name:22}not measured: {reason}")
+        print(f"{name:25}not measured: {reason}")
     print(f"load average {' '.join(f'{load:.2f}' for load in os.getloadavg())}, {os.cpu_count()} cores\n")
 
 

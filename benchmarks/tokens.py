@@ -1,6 +1,6 @@
 """Token records against other loaders of tokens. Prints a table, and one JSON line last.
 
-    python benchmarks/tokens.py [--quick] [--folder .bench/tokens] [--only danlu,memmap]
+    python benchmarks/tokens.py [--quick] [--folder .bench/tokens] [--only danlu,memmap] [--prepare]
 
 Same task for all: random sequences of 2,049 tokens, stored in 2 bytes (litdata: 4, it has no smaller type), in batches
 of 16 as int64 in the training process; files in the page cache. The libraries run two workers, ours two threads, the
@@ -66,6 +66,8 @@ def main() -> int:
     for name in wanted:
         if LOADERS[name]:
             run(name, folder, data, "--prepare", str(arguments.tokens))
+    if arguments.prepare:
+        return 0
     turns: list[dict[str, float]] = []
     for turn in range(arguments.repeats):
         rates = {}
@@ -78,7 +80,7 @@ def main() -> int:
             rates[name] = rate
             print(f"turn {turn + 1}  {name:20} {rate / 1e6:8.1f} M tokens/s", file=sys.stderr, flush=True)
         turns.append(rates)
-    figures = make_figures(turns)
+    figures = make_figures(turns, missing)
     print(f"\n{'loader':22}M tokens/s (median; turns)")
     for name in wanted:
         found = [turn[name] / 1e6 for turn in turns if name in turn]
@@ -87,7 +89,8 @@ def main() -> int:
         print(f"{name:22}not measured: {reason}")
     print(f"load average {' '.join(f'{load:.2f}' for load in os.getloadavg())}, {os.cpu_count()} cores\n")
     for figure in figures:
-        print(f"{figure['name']:38} {figure['value']:.3f}  gate {figure['gate']}  goal {figure['goal']}")
+        value = "not measured" if figure["value"] is None else f"{figure['value']:.3f}"
+        print(f"{figure['name']:38} {value}  gate {figure['gate']}  goal {figure['goal']}")
     print(json.dumps({"bench": "tokens", "figures": figures, "not_measured": missing}))
     return 0
 
@@ -97,6 +100,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="100 million tokens instead of 400, 3 turns instead of 5")
     parser.add_argument("--folder", default=str(ROOT / ".bench" / "tokens"), help="for data and environments; kept")
     parser.add_argument("--only", help="names of loaders, with commas")
+    parser.add_argument("--prepare", action="store_true", help="only make data and environments")
     arguments = parser.parse_args()
     arguments.tokens = 100_000_000 if arguments.quick else 400_000_000
     arguments.repeats = 3 if arguments.quick else 5
@@ -138,12 +142,17 @@ def run(name: str, folder: Path, data: Path, *extra: str) -> tuple[float | None,
     return None, "installs, but fails to run here"
 
 
-def make_figures(turns: list[dict[str, float]]) -> list[dict[str, object]]:
+def make_figures(turns: list[dict[str, float]], missing: dict[str, str]) -> list[dict[str, object]]:
+    """Return a figure per ratio; one that could not be measured has no value, and says why."""
     figures: list[dict[str, object]] = []
     for name, ours, theirs, gate, goal in RATIOS:
         ratios = [turn[ours] / turn[theirs] for turn in turns if ours in turn and theirs in turn]
+        figure: dict[str, object] = {"name": name, "value": None, "gate": gate, "goal": goal}
         if ratios:
-            figures.append({"name": name, "value": round(statistics.median(ratios), 3), "gate": gate, "goal": goal})
+            figure["value"] = round(statistics.median(ratios), 3)
+        else:
+            figure["why"] = missing.get(theirs) or missing.get(ours) or "left out"
+        figures.append(figure)
     return figures
 
 

@@ -19,6 +19,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "bindings_recipe.h"
 #include "crc32c.h"
 #include "jpeg.h"
 #include "kernels.h"
@@ -51,23 +52,8 @@ Decoder &own_decoder() {
     return decoder;
 }
 
-// Python fills a recipe field by field; what makes no sense is refused where it is used.
-void require_sound(const Recipe &r) {
-    const int crop = static_cast<int>(r.crop);
-    if (crop < 0 || crop > 2 || r.out_width < 1 || r.out_height < 1 || r.out_width > 16384 || r.out_height > 16384 ||
-        r.short_side < 1)
-        throw nb::value_error("a recipe needs an output of 1 to 16384 pixels a side");
-    if (!(r.ratio_min > 0 && r.ratio_max > 0 && r.scale_min >= 0 && r.scale_max >= r.scale_min))
-        throw nb::value_error("bad scale or ratio");
-}
-
 size_t output_bytes(const Recipe &r) {
     return static_cast<size_t>(r.out_width) * r.out_height * 3 * (r.normalise ? sizeof(float) : 1);
-}
-
-nb::tuple fields(const Geometry &g) {
-    return nb::make_tuple(g.x, g.y, g.width, g.height, g.virtual_width, g.virtual_height, g.window_x, g.window_y, g.flip,
-                          g.image_width, g.image_height);
 }
 
 // One image into memory at `out`; returns (status, geometry).
@@ -100,6 +86,35 @@ nb::tuple decode_image(nb::handle image, bool own_huffman, bool own_pixels) {
     }
     if (status != Status::ok) return nb::make_tuple(static_cast<int>(status), 0, 0, nb::bytes("", 0));
     return nb::make_tuple(0, width, height, nb::bytes(pixels.data(), static_cast<size_t>(width) * height * 4));
+}
+
+// A part of the image: (status, RGBX bytes).
+nb::tuple decode_box(nb::handle image, int left, int top, int right, int bottom) {
+    View view(image);
+    static thread_local std::vector<uint8_t> pixels;
+    Status status;
+    {
+        nb::gil_scoped_release release;
+        status = own_decoder().decode_box(view.data(), view.size(), Box{left, top, right, bottom}, pixels);
+    }
+    if (status != Status::ok) return nb::make_tuple(static_cast<int>(status), nb::bytes("", 0));
+    return nb::make_tuple(0, nb::bytes(pixels.data(), pixels.size()));
+}
+
+// A part of the image, resized: (status, RGBX bytes).
+nb::tuple resize_box(nb::handle image, std::array<int, 4> box, int out_width, int out_height) {
+    if (out_width < 1 || out_height < 1 || out_width > 65535 || out_height > 65535)
+        throw nb::value_error("expected sides of 1 to 65535");
+    View view(image);
+    static thread_local std::vector<uint8_t> pixels;
+    Status status;
+    {
+        nb::gil_scoped_release release;
+        status = own_decoder().resize_box(view.data(), view.size(), Box{box[0], box[1], box[2], box[3]}, out_width,
+                                          out_height, pixels);
+    }
+    if (status != Status::ok) return nb::make_tuple(static_cast<int>(status), nb::bytes("", 0));
+    return nb::make_tuple(0, nb::bytes(pixels.data(), pixels.size()));
 }
 
 nb::bytes transcode_image(nb::handle image, int segment_mcus, bool keep_metadata) {
@@ -236,35 +251,15 @@ NB_MODULE(_core, m) {
     m.def("build_info", &build_info);
     m.def("transcode", &transcode_image);
     m.def("decode", &decode_image, nb::arg("image"), nb::arg("own_huffman") = true, nb::arg("own_pixels") = true);
+    m.def("decode_box", &decode_box);
+    m.def("resize_box", &resize_box);
     m.def("load", &load_image);
     m.def("read_tokens", &read_tokens, nb::arg("runs"), nb::arg("stored_bytes"), nb::arg("checksums").none(),
           nb::arg("out"), nb::arg("status"));
     m.def("fit_documents", &fit_documents);
-    m.def("draw", [](const Recipe &recipe, int width, int height, uint64_t key) {
-        require_sound(recipe);
-        if (width < 1 || height < 1) throw nb::value_error("an image has at least one pixel");
-        return fields(draw_geometry(recipe, width, height, key));
-    });
     m.attr("GEOMETRY_FIELDS") = geometry_fields;
     m.attr("ITEM_BYTES") = sizeof(Item);
-    nb::class_<Recipe>(m, "Recipe")
-        .def(nb::init<>())
-        .def_prop_rw("crop", [](const Recipe &r) { return static_cast<int>(r.crop); },
-                     [](Recipe &r, int crop) { r.crop = static_cast<Crop>(crop); })
-        .def_rw("width", &Recipe::out_width)
-        .def_rw("height", &Recipe::out_height)
-        .def_prop_rw("scale", [](const Recipe &r) { return std::array<double, 2>{r.scale_min, r.scale_max}; },
-                     [](Recipe &r, std::array<double, 2> v) { r.scale_min = v[0], r.scale_max = v[1]; })
-        .def_prop_rw("ratio", [](const Recipe &r) { return std::array<double, 2>{r.ratio_min, r.ratio_max}; },
-                     [](Recipe &r, std::array<double, 2> v) { r.ratio_min = v[0], r.ratio_max = v[1]; })
-        .def_rw("short_side", &Recipe::short_side)
-        .def_rw("flip_probability", &Recipe::flip_probability)
-        .def_rw("normalise", &Recipe::normalise)
-        .def_rw("channels_last", &Recipe::channels_last)
-        .def_prop_rw("mean", [](const Recipe &r) { return r.mean; },
-                     [](Recipe &r, std::array<float, 3> v) { r.mean = v; })
-        .def_prop_rw("std", [](const Recipe &r) { return r.deviation; },
-                     [](Recipe &r, std::array<float, 3> v) { r.deviation = v; });
+    bind_recipe(m);
     nb::class_<PythonPool>(m, "Pool")
         .def(nb::init<int, int>())
         .def("submit", &submit)

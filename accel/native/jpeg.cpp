@@ -150,7 +150,7 @@ Status Decoder::run(const uint8_t *jpeg, size_t size, const Recipe &recipe, uint
             resizer_.add_rows(first, has_second ? second : first, row);
         }
         if (s.is_irregular) return Status::broken;
-        resizer_.finish(recipe, out);
+        resizer_.finish(recipe, Changes{draw_operations(recipe, key), draw_erased(recipe, key)}, out);
         return Status::ok;
     });
 }
@@ -200,6 +200,45 @@ Status Decoder::decode(const uint8_t *jpeg, size_t size, std::vector<uint8_t> &p
             if (!read_row(c, &pixels[stride * static_cast<size_t>(row)])) return Status::broken;
         pixels.resize(stride * static_cast<size_t>(height));
         return Status::ok;
+    });
+}
+
+// Give `take_row(rgbx, row)` the rows of a box, with `padding` bytes behind each.
+template <typename TakeRow>
+Status Decoder::rows_of(jpeg_decompress_struct &c, const Box &box, int padding, TakeRow take_row) {
+    if (box.left < 0 || box.top < 0 || box.left >= box.right || box.top >= box.bottom ||
+        box.right > static_cast<int>(c.image_width) || box.bottom > static_cast<int>(c.image_height))
+        return Status::broken;
+    const Rows rows = start_rows(c, box.left, box.right, box.top);
+    rows_.resize(static_cast<size_t>(rows.columns) * 4 + pixel_padding + static_cast<size_t>(padding));
+    for (int row = 0; row < box.bottom - box.top; row++) {
+        if (!read_row(c, rows_.data())) return Status::broken;
+        take_row(rows_.data() + static_cast<size_t>(box.left - rows.first_column) * 4, row);
+    }
+    return Status::ok;
+}
+
+Status Decoder::decode_box(const uint8_t *jpeg, size_t size, const Box &box, std::vector<uint8_t> &pixels) {
+    return guarded(jpeg, size, [&](jpeg_decompress_struct &c) {
+        const size_t stride = static_cast<size_t>(std::max(0, box.right - box.left)) * 4;
+        return rows_of(c, box, 0, [&](const uint8_t *rgbx, int row) {
+            if (row == 0) pixels.resize(stride * static_cast<size_t>(box.bottom - box.top));
+            std::memcpy(&pixels[stride * static_cast<size_t>(row)], rgbx, stride);
+        });
+    });
+}
+
+Status Decoder::resize_box(const uint8_t *jpeg, size_t size, const Box &box, int out_width, int out_height,
+                           std::vector<uint8_t> &pixels) {
+    return guarded(jpeg, size, [&](jpeg_decompress_struct &c) {
+        const int width = box.right - box.left, height = box.bottom - box.top;
+        if (width < 1 || height < 1 || width > static_cast<int>(c.image_width) || height > static_cast<int>(c.image_height))
+            return Status::broken;
+        exact_.begin(width, height, out_width, out_height);
+        const Status status =
+            rows_of(c, box, exact_.row_padding(), [&](const uint8_t *rgbx, int row) { exact_.add_row(rgbx, row); });
+        if (status == Status::ok) exact_.finish(pixels);
+        return status;
     });
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "exact_resize.h"
 #include "plan.h"
 #include "resize.h"
 
@@ -35,6 +36,10 @@ struct OwnParts {
 // What agrees with the libjpeg that is really there. Found out once, by trying.
 OwnParts own_parts();
 
+struct Box {
+    int left, top, right, bottom;
+};
+
 // One per thread: all buffers and the libjpeg object are used again for the next image.
 class Decoder {
   public:
@@ -48,6 +53,13 @@ class Decoder {
     // The whole image as RGBX; `pixels` is resized. Not for huge images: width * height * 4 bytes are needed.
     Status decode(const uint8_t *jpeg, size_t size, std::vector<uint8_t> &pixels, int &width, int &height);
 
+    // The pixels of `box`, which lies inside the image, as RGBX. What is outside of it is not looked at.
+    Status decode_box(const uint8_t *jpeg, size_t size, const Box &box, std::vector<uint8_t> &pixels);
+
+    // The pixels of `box` resized as Pillow's bilinear resize does it, to the last bit.
+    Status resize_box(const uint8_t *jpeg, size_t size, const Box &box, int out_width, int out_height,
+                      std::vector<uint8_t> &pixels);
+
     void allow(OwnParts parts) { allowed_ = parts; }
 
     DecodeCounts counts;
@@ -59,11 +71,13 @@ class Decoder {
     };
     Rows start_rows(jpeg_decompress_struct &c, int left, int right, int top);
     bool read_row(jpeg_decompress_struct &c, uint8_t *to);
+    template <typename TakeRow> Status rows_of(jpeg_decompress_struct &c, const Box &box, int padding, TakeRow take_row);
     template <typename Work> Status guarded(const uint8_t *jpeg, size_t size, Work work);
     template <typename Work> Status attempt(const uint8_t *jpeg, size_t size, OwnParts own, Work &work);
 
     State *state_;
     Resizer resizer_;
+    ExactResizer exact_;
     std::vector<uint8_t> rows_;
     OwnParts allowed_;
 };

@@ -15,6 +15,8 @@ namespace {
 
 #include "kernels_huffman.inl"
 #include "kernels_runs.inl"
+#include "kernels_augment.inl"
+#include "kernels_exact.inl"
 #if defined(DANLU_AVX2)
 #include "kernels_pixels_avx2.inl"
 #include "kernels_resize_avx2.inl"
@@ -34,7 +36,9 @@ constexpr decltype(Kernels::ycc_to_rgbx) ycc_to_rgbx = nullptr;
 extern const Kernels table;
 const Kernels table = {DANLU_TEXT(DANLU_ISA), decode_mcu,       skip_mcus,        decode_runs,     find_ff,
                        inverse_dct,          upsample_2x1,     upsample_2x2,     ycc_to_rgbx,     resize_rows,
-                       blend_rows,           store_planes_f32, store_packed_f32, store_planes_u8, store_packed_u8};
+                       exact_row,            exact_blend,
+                       blend_rows,           store_planes_f32, store_packed_f32, store_planes_u8, store_packed_u8,
+                       blend_grey,           blend_own_grey,   sum_grey,         sharpen_row};
 
 } // namespace DANLU_ISA
 } // namespace danlu

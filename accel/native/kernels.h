@@ -75,6 +75,14 @@ struct Filter {
     int16_t *weights = nullptr;
 };
 
+// The same for the exact resize, in 1/(1 << exact_bits).
+struct ExactFilter {
+    int taps = 0; // even
+    const int32_t *first = nullptr;
+    const int32_t *weights = nullptr;
+};
+constexpr int exact_bits = 22; // Pillow's PRECISION_BITS
+
 struct Kernels {
     const char *name;
     // Decode one MCU into blocks (each 64 zeroed coefficients in natural order); false: the data is not regular.
@@ -93,12 +101,21 @@ struct Kernels {
     void (*ycc_to_rgbx)(const uint8_t *y, const uint8_t *cb, const uint8_t *cr, int n, uint8_t *to);
     // Two rows of RGBX to two rows of RGBX, `out` pixels wide. A mirrored image has a mirrored filter.
     void (*resize_rows)(const uint8_t *a, const uint8_t *b, uint8_t *to_a, uint8_t *to_b, const Filter &, int out);
+    // The exact ones take a row, and rows, by themselves.
+    void (*exact_row)(const uint8_t *from, uint8_t *to, const ExactFilter &, int out);
+    void (*exact_blend)(const uint8_t *rows, size_t stride, const int32_t *weights, int taps, uint8_t *to, int bytes);
     // `bytes` (a multiple of 32) of one output row from `taps` input rows.
     void (*blend_rows)(const uint8_t *rows, size_t stride, const int16_t *weights, int taps, uint8_t *to, int bytes);
     void (*store_planes_f32)(const uint8_t *rgbx, int n, float *r, float *g, float *b, const float *scale, const float *shift);
     void (*store_packed_f32)(const uint8_t *rgbx, int n, float *to, const float *scale, const float *shift);
     void (*store_planes_u8)(const uint8_t *rgbx, int n, uint8_t *r, uint8_t *g, uint8_t *b);
     void (*store_packed_u8)(const uint8_t *rgbx, int n, uint8_t *to);
+    // Pillow's blend, away from a grey: 0 gives the grey, 1 leaves pixels as they are. X becomes anything.
+    void (*blend_grey)(uint8_t *rgbx, int n, float factor, int grey);
+    void (*blend_own_grey)(uint8_t *rgbx, int n, float factor); // each pixel has its own
+    uint64_t (*sum_grey)(const uint8_t *rgbx, int n);
+    // The same away from a picture that is blurred 3 x 3; the pixel before and behind is read too.
+    void (*sharpen_row)(const uint8_t *above, const uint8_t *row, const uint8_t *below, uint8_t *to, int bytes, float factor);
 };
 
 const Kernels &kernels(); // the best for this processor

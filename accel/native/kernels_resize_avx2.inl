@@ -123,4 +123,39 @@ void store_planes_f32(const uint8_t *rgbx, int n, float *r, float *g, float *b, 
     }
 }
 
+// Eight RGBX pixels to eight of R, of G, of B and of X.
+inline __m256i by_channel(const uint8_t *rgbx) {
+    const __m256i order = _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15, //
+                                           0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m256i v = _mm256_shuffle_epi8(_mm256_loadu_si256((const __m256i *)rgbx), order);
+    return _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+}
+
+void store_planes_u8(const uint8_t *rgbx, int n, uint8_t *r, uint8_t *g, uint8_t *b) {
+    int i = 0;
+    const bool aligned = !(((uintptr_t)r | (uintptr_t)g | (uintptr_t)b) & 31);
+    for (; i + 32 <= n; i += 32) {
+        const uint8_t *p = rgbx + 4 * i;
+        const __m256i v0 = by_channel(p), v1 = by_channel(p + 32), v2 = by_channel(p + 64), v3 = by_channel(p + 96);
+        const __m256i rb0 = _mm256_unpacklo_epi64(v0, v1), rb1 = _mm256_unpacklo_epi64(v2, v3);
+        const __m256i gx0 = _mm256_unpackhi_epi64(v0, v1), gx1 = _mm256_unpackhi_epi64(v2, v3);
+        const __m256i red = _mm256_permute2x128_si256(rb0, rb1, 0x20), blue = _mm256_permute2x128_si256(rb0, rb1, 0x31);
+        const __m256i green = _mm256_permute2x128_si256(gx0, gx1, 0x20);
+        if (aligned) {
+            _mm256_stream_si256((__m256i *)(r + i), red);
+            _mm256_stream_si256((__m256i *)(g + i), green);
+            _mm256_stream_si256((__m256i *)(b + i), blue);
+        } else {
+            _mm256_storeu_si256((__m256i *)(r + i), red);
+            _mm256_storeu_si256((__m256i *)(g + i), green);
+            _mm256_storeu_si256((__m256i *)(b + i), blue);
+        }
+    }
+    for (; i < n; i++) {
+        r[i] = rgbx[4 * i];
+        g[i] = rgbx[4 * i + 1];
+        b[i] = rgbx[4 * i + 2];
+    }
+}
+
 #include "kernels_store.inl"

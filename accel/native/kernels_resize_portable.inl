@@ -40,4 +40,12 @@ void store_planes_f32(const uint8_t *rgbx, int n, float *r, float *g, float *b, 
     }
 }
 
+void store_planes_u8(const uint8_t *rgbx, int n, uint8_t *r, uint8_t *g, uint8_t *b) {
+    for (int i = 0; i < n; i++) {
+        r[i] = rgbx[4 * i];
+        g[i] = rgbx[4 * i + 1];
+        b[i] = rgbx[4 * i + 2];
+    }
+}
+
 #include "kernels_store.inl"

@@ -5,14 +5,6 @@ void store_packed_f32(const uint8_t *rgbx, int n, float *to, const float *scale,
         for (int c = 0; c < 3; c++) to[3 * i + c] = (float)rgbx[4 * i + c] * scale[c] + shift[c];
 }
 
-void store_planes_u8(const uint8_t *rgbx, int n, uint8_t *r, uint8_t *g, uint8_t *b) {
-    for (int i = 0; i < n; i++) {
-        r[i] = rgbx[4 * i];
-        g[i] = rgbx[4 * i + 1];
-        b[i] = rgbx[4 * i + 2];
-    }
-}
-
 void store_packed_u8(const uint8_t *rgbx, int n, uint8_t *to) {
     for (int i = 0; i < n; i++)
         for (int c = 0; c < 3; c++) to[3 * i + c] = rgbx[4 * i + c];

@@ -1,6 +1,7 @@
 #include "plan.h"
 
 #include <cmath>
+#include <utility>
 
 namespace danlu {
 
@@ -64,6 +65,36 @@ void center(const Recipe &recipe, Geometry &g) {
     g.window_y = round_half_even((g.virtual_height - recipe.out_height) / 2.0);
 }
 
+// Random numbers that have nothing to do with those of the crop, nor with those of another `number`.
+Draws stream(uint64_t key, uint64_t number) {
+    uint64_t state = key + number * 0xD1B54A32D192ED03ULL;
+    return Draws(splitmix64(state));
+}
+
+// One of the operations that RandAugment and TrivialAugmentWide know. Always three numbers are drawn.
+Operation choose(const AugmentStep &step, Draws &draws) {
+    const int chosen = static_cast<int>(draws.uniform() * num_choices);
+    const int any = static_cast<int>(draws.uniform() * step.bins);
+    const bool negative = draws.uniform() < 0.5;
+    const Op op = static_cast<Op>(chosen);
+    double value = step.table[static_cast<size_t>(chosen) * step.bins + (step.bin < 0 ? any : step.bin)];
+    if (op >= Op::shear_x && op <= Op::sharpness && negative) value = -value;
+    if (op >= Op::brightness && op <= Op::sharpness) value = 1.0 + value;
+    return {op, value, step.fill, step.bilinear};
+}
+
+// Factors in torchvision's order, applied in a random one.
+void jitter(const AugmentStep &step, Draws &draws, std::vector<Operation> &operations) {
+    constexpr Op ops[4] = {Op::brightness, Op::contrast, Op::color, Op::hue};
+    int order[4] = {0, 1, 2, 3};
+    for (int i = 3; i > 0; i--) std::swap(order[i], order[static_cast<int>(draws.uniform() * (i + 1))]);
+    double factors[4];
+    for (int i = 0; i < 4; i++)
+        factors[i] = step.ranges[2 * i] + (step.ranges[2 * i + 1] - step.ranges[2 * i]) * draws.uniform();
+    for (const int i : order)
+        if (step.jitters[i]) operations.push_back({ops[i], factors[i], step.fill, step.bilinear});
+}
+
 } // namespace
 
 double Draws::uniform() { return static_cast<double>(splitmix64(state_) >> 11) * (1.0 / 9007199254740992.0); }
@@ -83,6 +114,36 @@ Geometry draw_geometry(const Recipe &recipe, int image_width, int image_height, 
         center(recipe, g);
     g.flip = recipe.flip_probability > 0 && draws.uniform() < recipe.flip_probability;
     return g;
+}
+
+std::vector<Operation> draw_operations(const Recipe &recipe, uint64_t key) {
+    std::vector<Operation> operations;
+    Draws draws = stream(key, 1);
+    for (const AugmentStep &step : recipe.steps) {
+        if (step.times == 0) jitter(step, draws, operations);
+        for (int i = 0; i < step.times; i++) operations.push_back(choose(step, draws));
+    }
+    return operations;
+}
+
+Erased draw_erased(const Recipe &recipe, uint64_t key) {
+    const Erasing &e = recipe.erasing;
+    if (e.probability <= 0) return {};
+    Draws draws = stream(key, 2);
+    if (draws.uniform() >= e.probability) return {};
+    const double area = static_cast<double>(recipe.out_width) * recipe.out_height;
+    const double log_min = std::log(e.ratio_min), log_max = std::log(e.ratio_max);
+    for (int attempt = 0; attempt < 10; attempt++) {
+        const double target = area * (e.scale_min + (e.scale_max - e.scale_min) * draws.uniform());
+        const double ratio = std::exp(log_min + (log_max - log_min) * draws.uniform());
+        const double h = std::nearbyint(std::sqrt(target * ratio)), w = std::nearbyint(std::sqrt(target / ratio));
+        if (h < recipe.out_height && w < recipe.out_width) {
+            const int height = static_cast<int>(h), width = static_cast<int>(w);
+            const int top = static_cast<int>(draws.uniform() * (recipe.out_height - height + 1));
+            return {top, static_cast<int>(draws.uniform() * (recipe.out_width - width + 1)), height, width};
+        }
+    }
+    return {};
 }
 
 } // namespace danlu

@@ -1,8 +1,11 @@
-// What to do with one image: which part of it, how large it becomes, mirrored or not.
+// What to do with one image: which part of it, how large it becomes, mirrored or not, and how its pixels change.
 // The Python twin of this file is records/draws.py; both must draw the same numbers.
 #pragma once
 #include <array>
 #include <cstdint>
+#include <vector>
+
+#include "augment.h"
 
 namespace danlu {
 
@@ -22,6 +25,8 @@ struct Recipe {
     int32_t normalise = 1;      // 1: float32 of (v/255 - mean) / deviation; 0: uint8
     int32_t channels_last = 0;  // memory order of the output
     std::array<float, 3> mean{0, 0, 0}, deviation{1, 1, 1};
+    std::vector<AugmentStep> steps; // after the crop is resized and mirrored
+    Erasing erasing;                // of the finished image
 };
 
 // The image's box [x, x+width) x [y, y+height) is resized to virtual_width x virtual_height;
@@ -46,5 +51,14 @@ class Draws {
 };
 
 Geometry draw_geometry(const Recipe &recipe, int image_width, int image_height, uint64_t key);
+
+// A rectangle of the output; nothing if it has no height or width.
+struct Erased {
+    int32_t top = 0, left = 0, height = 0, width = 0;
+};
+
+// Each has random numbers of its own: what is drawn for the crop does not depend on them, nor they on it.
+std::vector<Operation> draw_operations(const Recipe &recipe, uint64_t key);
+Erased draw_erased(const Recipe &recipe, uint64_t key);
 
 } // namespace danlu

@@ -79,31 +79,63 @@ void Resizer::add_rows(const uint8_t *a, const uint8_t *b, int row) {
     kernels().resize_rows(a, b, to, to + stride_, horizontal_.view(), out_width_);
 }
 
-void Resizer::finish(const Recipe &recipe, Output out) {
-    const Kernels &k = kernels();
+void Resizer::blend_row(int row, uint8_t *to) {
     const Filter filter = vertical_.view();
+    const uint8_t *rows = &middle_[stride_ * static_cast<size_t>(filter.first[row])];
+    kernels().blend_rows(rows, stride_, filter.weights + static_cast<size_t>(row) * filter.taps, filter.taps, to,
+                         static_cast<int>(stride_));
+}
+
+void Resizer::finish(const Recipe &recipe, const Changes &changes, Output out) {
+    if (changes.operations.empty()) {
+        for (int row = 0; row < out_height_; row++) {
+            blend_row(row, line_.data());
+            store_row(recipe, line_.data(), row, out);
+        }
+    } else {
+        picture_.resize(stride_ * static_cast<size_t>(out_height_));
+        for (int row = 0; row < out_height_; row++) blend_row(row, &picture_[stride_ * static_cast<size_t>(row)]);
+        for (const Operation &operation : changes.operations)
+            augmenter_.apply(operation, picture_.data(), out_width_, out_height_, stride_);
+        for (int row = 0; row < out_height_; row++)
+            store_row(recipe, &picture_[stride_ * static_cast<size_t>(row)], row, out);
+    }
+    std::atomic_thread_fence(std::memory_order_seq_cst); // stores past the caches are weakly ordered
+    erase(recipe, changes.erased, out);
+}
+
+void Resizer::store_row(const Recipe &recipe, const uint8_t *rgbx, int row, Output out) {
+    const Kernels &k = kernels();
     float scale[3], shift[3];
     for (int c = 0; c < 3; c++) {
         scale[c] = 1.0f / (255.0f * recipe.deviation[c]);
         shift[c] = -recipe.mean[c] / recipe.deviation[c];
     }
     const size_t w = static_cast<size_t>(out_width_), plane = w * static_cast<size_t>(out_height_);
-    for (int o = 0; o < out_height_; o++) {
-        const uint8_t *rows = &middle_[stride_ * static_cast<size_t>(filter.first[o])];
-        k.blend_rows(rows, stride_, filter.weights + static_cast<size_t>(o) * filter.taps, filter.taps, line_.data(),
-                     static_cast<int>(stride_));
-        const size_t at = static_cast<size_t>(o) * w;
-        if (out.f32 && recipe.channels_last)
-            k.store_packed_f32(line_.data(), out_width_, out.f32 + 3 * at, scale, shift);
-        else if (out.f32)
-            k.store_planes_f32(line_.data(), out_width_, out.f32 + at, out.f32 + plane + at, out.f32 + 2 * plane + at, scale,
-                               shift);
-        else if (recipe.channels_last)
-            k.store_packed_u8(line_.data(), out_width_, out.u8 + 3 * at);
-        else
-            k.store_planes_u8(line_.data(), out_width_, out.u8 + at, out.u8 + plane + at, out.u8 + 2 * plane + at);
-    }
-    std::atomic_thread_fence(std::memory_order_seq_cst); // stores past the caches are weakly ordered
+    const size_t at = static_cast<size_t>(row) * w;
+    if (out.f32 && recipe.channels_last)
+        k.store_packed_f32(rgbx, out_width_, out.f32 + 3 * at, scale, shift);
+    else if (out.f32)
+        k.store_planes_f32(rgbx, out_width_, out.f32 + at, out.f32 + plane + at, out.f32 + 2 * plane + at, scale, shift);
+    else if (recipe.channels_last)
+        k.store_packed_u8(rgbx, out_width_, out.u8 + 3 * at);
+    else
+        k.store_planes_u8(rgbx, out_width_, out.u8 + at, out.u8 + plane + at, out.u8 + 2 * plane + at);
+}
+
+void Resizer::erase(const Recipe &recipe, const Erased &erased, Output out) {
+    const size_t w = static_cast<size_t>(out_width_), plane = w * static_cast<size_t>(out_height_);
+    const size_t step = recipe.channels_last ? 3 : 1, channel = recipe.channels_last ? 1 : plane;
+    for (int y = erased.top; y < erased.top + erased.height; y++)
+        for (size_t c = 0; c < 3; c++) {
+            const size_t first = (static_cast<size_t>(y) * w + static_cast<size_t>(erased.left)) * step + c * channel;
+            const float value = recipe.erasing.value[c];
+            for (size_t i = first; i < first + static_cast<size_t>(erased.width) * step; i += step)
+                if (out.f32)
+                    out.f32[i] = value;
+                else
+                    out.u8[i] = static_cast<uint8_t>(value);
+        }
 }
 
 } // namespace danlu

@@ -34,6 +34,12 @@ struct Output {
     uint8_t *u8 = nullptr;
 };
 
+// What happens to the pixels of a picture when it has its size.
+struct Changes {
+    std::vector<Operation> operations;
+    Erased erased;
+};
+
 // Take rows of RGBX from top to bottom, give out the finished image.
 class Resizer {
   public:
@@ -42,11 +48,15 @@ class Resizer {
     AxisFilter &vertical() { return vertical_; }
     void start_rows(int num_rows);
     void add_rows(const uint8_t *a, const uint8_t *b, int row); // b may equal a for the last odd row
-    void finish(const Recipe &recipe, Output out);
+    void finish(const Recipe &recipe, const Changes &changes, Output out);
 
   private:
+    void blend_row(int row, uint8_t *to);
+    void store_row(const Recipe &recipe, const uint8_t *rgbx, int row, Output out);
+    void erase(const Recipe &recipe, const Erased &erased, Output out);
     AxisFilter horizontal_, vertical_;
-    std::vector<uint8_t> middle_, line_, spare_;
+    Augmenter augmenter_;
+    std::vector<uint8_t> middle_, line_, picture_;
     int out_width_ = 0, out_height_ = 0, num_rows_ = 0;
     size_t stride_ = 0;
 };

@@ -12,6 +12,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP  # noqa: N817
 
+from comm_lab.torch_hooks import register
 from danlu_accel import comm
 
 WIDTH = 512
@@ -25,13 +26,16 @@ MOST_ATTEMPTS = 2
 class Trainee:
     """One model with its optimizer; `step` trains it on a batch."""
 
-    def __init__(self, settings: dict[str, Any] | None) -> None:
+    def __init__(self, settings: dict[str, Any] | str | None, bucket_mib: int = BUCKET_MIB) -> None:
+        """`settings`: of our exchange, or the name of one of torch's hooks, or None for plain DDP."""
         torch.manual_seed(0)
         layers: list[nn.Module] = []
         for _ in range(NUM_LAYERS):
             layers += [nn.Linear(WIDTH, WIDTH), nn.ReLU()]
-        self.ddp = DDP(nn.Sequential(*layers), bucket_cap_mb=BUCKET_MIB, gradient_as_bucket_view=True)
-        self.attachment = None if settings is None else attach(self.ddp, settings)
+        self.ddp = DDP(nn.Sequential(*layers), bucket_cap_mb=bucket_mib, gradient_as_bucket_view=True)
+        self.attachment = attach(self.ddp, settings) if isinstance(settings, dict) else None
+        if isinstance(settings, str):
+            register(self.ddp, settings)
         self.optimizer = torch.optim.SGD(self.ddp.parameters(), lr=1e-3)
 
     def step(self, batch: torch.Tensor, exchange: bool = True) -> float:
@@ -70,6 +74,16 @@ def measure_steps(modes: dict[str, dict[str, Any]], rounds: int, efficiency: flo
         if trainee.attachment is not None
     }
     return {"seconds": seconds, "exposed": exposed, "batch": size, "efficiency": seconds["compute"] / seconds["native"]}
+
+
+def measure_lossy_steps(modes: dict[str, Any], rounds: int) -> dict[str, Any]:
+    """Return median seconds per step where nearly all of it is exchange, with one bucket: PowerSGD takes no more."""
+    trainees = {name: Trainee(settings, bucket_mib=2 * NUM_LAYERS) for name, settings in modes.items()}
+    batch = torch.randn(8, WIDTH)
+    for trainee in trainees.values():
+        for _ in range(3):  # until DDP has settled its buckets and PowerSGD has begun
+            trainee.step(batch)
+    return {"seconds": measure_round_robin(trainees["native"], trainees, batch, rounds)}
 
 
 def measure_round_robin(

@@ -18,7 +18,8 @@ from together.measure import measure_together
 from torch.futures import Future
 
 from comm_lab.accuracy import measure_accuracy
-from comm_lab.steps import measure_steps
+from comm_lab.steps import measure_lossy_steps, measure_steps
+from comm_lab.torch_hooks import by_torch
 from danlu_accel import comm
 from danlu_accel.comm.attachment import Attachment, ThreadEngine
 from danlu_accel.comm.opening import open_attachment
@@ -53,8 +54,8 @@ def measure_allreduce(modes: dict[str, Any], num_bytes: int, rounds: int) -> dic
         if settings is None:
             runs[name] = native
             continue
-        if settings == "fp16_hook":
-            runs[name] = by_fp16_hook
+        if isinstance(settings, str):
+            runs[name] = by_torch(settings, NUM_BUCKETS)
             continue
         attachment = open_attachment(build_settings(settings), list(range(dist.get_world_size())))
         explained[name] = attachment.explain()
@@ -90,18 +91,6 @@ def native(gradients: torch.Tensor) -> None:
     for work in works:
         assert work is not None
         work.wait()
-
-
-def by_fp16_hook(gradients: torch.Tensor) -> None:
-    """What torch's own fp16_compress_hook does: half the bytes over the same ring."""
-    works = []
-    for bucket in gradients.chunk(NUM_BUCKETS):
-        half = bucket.to(torch.float16).div_(dist.get_world_size())
-        works.append((bucket, half, dist.all_reduce(half, async_op=True)))
-    for bucket, half, work in works:
-        assert work is not None
-        work.wait()
-        bucket.copy_(half)
 
 
 def ours(attachment: Attachment) -> Callable[[torch.Tensor], None]:
@@ -146,6 +135,7 @@ def sent_bytes() -> int:
 MEASUREMENTS: dict[str, Callable[..., dict[str, Any]]] = {
     "allreduce": measure_allreduce,
     "steps": measure_steps,
+    "lossy_steps": measure_lossy_steps,
     "accuracy": measure_accuracy,
     "together": measure_together,
 }

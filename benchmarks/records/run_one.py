@@ -27,7 +27,7 @@ def main(module_name: str, function: str, folder: str, *, prepare_only: bool, wa
     cpu_before = os.times()
     began = last = time.perf_counter()
     images = 0
-    while not images or (warm_up and last - began < TIMED_SECONDS):
+    while last - began < TIMED_SECONDS:
         for count in epoch():
             images += count
             last = time.perf_counter()

@@ -10,28 +10,37 @@ from pathlib import Path
 from danlu_accel.records import LoaderOptions, RecordLoader
 
 LOAD = 0.7
+TIMED_SECONDS = 5.0
 
 
 def main(folder: str) -> None:
     loader = RecordLoader(Path(folder), "train.index", batch_size=64, options=LoaderOptions(threads=2, drop_last=True))
     for _ in loader:
         pass
-    began, images = time.perf_counter(), 0
-    for batch, _ in loader:
-        images += len(batch)
-    rate = images / (time.perf_counter() - began)
-    del batch  # held any longer, its memory would be missing below and be made anew in the middle of the measurement
+    rate = measured_rate(loader)
     busy_seconds = 64 / (LOAD * rate)
-    iterator = iter(loader)
-    next(iterator)  # the first batch of an epoch is waited for by everyone
-    starved, began = 0.0, time.perf_counter()
-    while True:
-        time.sleep(busy_seconds)
-        asked = time.perf_counter()
-        if next(iterator, None) is None:
-            break
-        starved += time.perf_counter() - asked
-    print(json.dumps({"rate": rate, "starved_share": starved / (asked - began)}))
+    starved = seconds = 0.0
+    while seconds < TIMED_SECONDS:
+        iterator = iter(loader)
+        next(iterator)  # the first batch of an epoch is waited for by everyone
+        began = time.perf_counter()
+        while True:
+            time.sleep(busy_seconds)
+            asked = time.perf_counter()
+            if next(iterator, None) is None:
+                break
+            starved += time.perf_counter() - asked
+        seconds += asked - began
+    print(json.dumps({"rate": rate, "starved_share": starved / seconds}))
+
+
+def measured_rate(loader: RecordLoader) -> float:
+    """Images per second when nobody does anything with them."""
+    began, images = time.perf_counter(), 0
+    while (seconds := time.perf_counter() - began) < TIMED_SECONDS:
+        for batch, _ in loader:
+            images += len(batch)
+    return images / seconds
 
 
 if __name__ == "__main__":

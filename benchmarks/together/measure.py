@@ -1,8 +1,9 @@
-"""One rank: trains with nothing, with records, with precision on top, and with the exchange on top, in turns."""
+"""One rank: trains with nothing of ours, with each part alone, and with all of them, in turns."""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import statistics
 import time
 from pathlib import Path
@@ -17,22 +18,24 @@ from danlu_accel.precision import AdaptivePrecision, TimeWindow
 from together.data import from_files, from_records
 from together.tasks import TASKS
 
-MODES = ("native", "io", "io+precision", "io+precision+exchange")
+PARTS = ("io", "precision", "exchange")
+MODES: dict[str, tuple[str, ...]] = {"native": (), **{part: (part,) for part in PARTS}, "together": PARTS}
 
 
 class Trainee:
-    def __init__(self, mode: str, task_name: str, folder: Path, batch_size: int) -> None:
+    def __init__(self, parts: tuple[str, ...], task_name: str, folder: Path, batch_size: int) -> None:
         self.task = task = TASKS[task_name]
-        torch.manual_seed(0)
-        self.ddp = DDP(task.make_model().to(memory_format=torch.channels_last), gradient_as_bucket_view=True)
-        if mode.endswith("exchange"):
+        torch.manual_seed(0)  # so that all ranks begin with the same model, and none has to travel over the link
+        model = task.make_model().to(memory_format=torch.channels_last)
+        self.ddp = DDP(model, gradient_as_bucket_view=True, init_sync=False)
+        if "exchange" in parts:
             comm.attach(self.ddp, algorithm="2d")
         self.precision: AdaptivePrecision | None = None
-        if "precision" in mode:
+        if "precision" in parts:
             self.precision = AdaptivePrecision(TimeWindow(start=0), self.ddp)
             self.precision.begin_epoch(0)
         self.optimizer = torch.optim.SGD(self.ddp.parameters(), lr=1e-3)
-        read = from_files if mode == "native" else from_records
+        read = from_records if "io" in parts else from_files
         self.batches = read(folder, batch_size, has_boxes=task.has_boxes)
         self.losses: list[float] = []
 
@@ -56,21 +59,21 @@ class Trainee:
 
 def measure_together(task: str, folder: str, batch_size: int, num_steps: int, rounds: int) -> dict[str, Any]:
     """Return images per second and rank of every mode; they take turns, so that what disturbs one disturbs all."""
-    trainees = {mode: Trainee(mode, task, Path(folder), batch_size) for mode in MODES}
-    samples: dict[str, list[float]] = {mode: [] for mode in MODES}
-    for number in range(rounds + 1):
-        for mode, trainee in trainees.items():
-            seconds = trainee.train(num_steps)
-            if number:  # in the first round DDP settles its buckets and loaders fill
-                samples[mode].append(num_steps * batch_size / seconds)
-    precision = trainees[MODES[-1]].precision
+    trainees = {mode: Trainee(parts, task, Path(folder), batch_size) for mode, parts in MODES.items()}
+    for trainee in trainees.values():  # DDP settles its buckets and loaders fill
+        trainee.train(1)
+    turns = [{mode: trainee.train(num_steps) for mode, trainee in trainees.items()} for _ in range(rounds)]
+    precision = trainees["together"].precision
     assert precision is not None
     return {
-        "rates": {mode: statistics.median(found) for mode, found in samples.items()},
-        "ratios": {
-            mode: statistics.median(ours / plain for ours, plain in zip(found, samples["native"], strict=True))
-            for mode, found in samples.items()
-        },
+        "rates": {mode: statistics.median(num_steps * batch_size / turn[mode] for turn in turns) for mode in MODES},
+        "gains": {mode: statistics.median(turn["native"] / turn[mode] for turn in turns) for mode in MODES},
+        "of_product": statistics.median(share_of_product(turn) for turn in turns),
         "precision": precision.reason,
         "losses": {mode: statistics.mean(trainee.losses[-num_steps:]) for mode, trainee in trainees.items()},
     }
+
+
+def share_of_product(turn: dict[str, float]) -> float:
+    """Return the gain of all parts together, divided by the product of the gains of each alone."""
+    return turn["native"] / turn["together"] / math.prod(turn["native"] / turn[part] for part in PARTS)

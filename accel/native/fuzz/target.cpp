@@ -22,6 +22,24 @@ int64_t pixels_of(const uint8_t *p, size_t size) {
     return 0;
 }
 
+// Random operations of any magnitude, a jitter, and a rectangle that is erased.
+void augment_by(Recipe &recipe, int choice) {
+    AugmentStep choices, jitter;
+    choices.times = choice & 3;
+    choices.bins = 3;
+    choices.table.assign(num_choices * 3, 0.0);
+    for (size_t op = 0; op < num_choices; op++) {
+        choices.table[3 * op + 1] = 0.9;
+        choices.table[3 * op + 2] = 16384;
+    }
+    choices.bilinear = choice & 4;
+    jitter.ranges = {0, 2, 0, 1e6, 0, 2, -0.5, 0.5};
+    jitter.jitters = {true, true, true, true};
+    if (choices.times) recipe.steps.push_back(choices);
+    if (choice & 8) recipe.steps.push_back(jitter);
+    recipe.erasing = Erasing{choice & 1 ? 0.5 : 0, 0, 1, 0.01, 100, {1, 2, 255}};
+}
+
 } // namespace
 
 // Returns a digest of what came out, so that two builds can be compared.
@@ -40,6 +58,7 @@ extern "C" uint32_t danlu_digest_one_input(const uint8_t *data, size_t size) {
     recipe.normalise = 0;
     recipe.channels_last = choice & 1;
     recipe.flip_probability = 0.5;
+    augment_by(recipe, choice >> 4);
     std::vector<uint8_t> out(static_cast<size_t>(recipe.out_width) * recipe.out_height * 3);
     static Decoder decoder;
     decoder.allow(own_parts());
@@ -56,6 +75,15 @@ extern "C" uint32_t danlu_digest_one_input(const uint8_t *data, size_t size) {
         decoder.allow(parts);
         const Status with_own = decoder.decode(data, size, own, width, height);
         if (with_own != with_library || (with_own == Status::ok && own != theirs)) __builtin_trap(); // they must agree
+    }
+
+    if (with_library == Status::ok) { // a part of it, resized
+        const int left = key % width, top = choice % height;
+        const Box box{left, top, left + 1 + choice % (width - left), top + 1 + key % (height - top)};
+        std::vector<uint8_t> resized;
+        decoder.allow(own_parts());
+        if (decoder.resize_box(data, size, box, recipe.out_width, recipe.out_height, resized) != Status::ok) __builtin_trap();
+        digest ^= crc32c(resized.data(), resized.size());
     }
 
     const std::vector<uint8_t> rewritten = transcode(data, size, 1 + choice % 9, choice & 2);

@@ -22,6 +22,7 @@ PRELOADED = (
     "danlu_accel.comm",
     "torch.distributed.algorithms.ddp_comm_hooks.default_hooks",
     "torch.nn.parallel",
+    "torch.distributed.fsdp",
     # what the first optimizer and the first compiled model import; it takes as long as torch itself
     "torch._dynamo.backends.debugging",
     "torch._inductor.compile_fx",
@@ -96,6 +97,11 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def free_port() -> Callable[[], int]:
+    return _free_port
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from torch.nn.parallel import DistributedDataParallel as DDP  # noqa: N817
 
+from danlu.testing.waiting import HANG_SECONDS
 from danlu_accel import comm
 
 
@@ -44,6 +46,41 @@ def lost_rank(
     spoilt = [bool(parameter.grad.isnan().all()) for parameter in ddp.parameters() if parameter.grad is not None]
     attachment.close()
     return {"raised": raised, "seconds": seconds, "spoilt": spoilt}
+
+
+def begins_again(who: int, store: str) -> dict[str, Any]:
+    """Rank `who`, the last one, is killed in a backward pass; the others make a group without it and train on."""
+    options = host_options(piece_bytes=4096)
+    ddp = DDP(Net(), **SMALL)
+    # a rank whose peer gave up, and lives, hears of it when the time is over
+    attachment = comm.attach(ddp, algorithm="2d", timeout_seconds=HANG_SECONDS / 10, options=options)
+    train(ddp, steps=2)
+    rank = dist.get_rank()
+    if rank == who:
+        ddp.module.layers[0].weight.register_hook(lambda _grad: os.kill(os.getpid(), signal.SIGKILL))
+    raised = ""
+    try:
+        train(ddp, steps=1)
+    except RuntimeError as error:
+        raised = type(error).__name__
+    attachment.close()
+    dist.destroy_process_group()
+    dist.init_process_group("gloo", store=dist.FileStore(store, who), rank=rank, world_size=who)
+    finals = []
+    for is_ours in (False, True):
+        torch.manual_seed(0)
+        fresh = DDP(Net(), **SMALL)
+        if is_ours:
+            attachment = comm.attach(fresh, algorithm="2d", options=options)
+        finals.append(train(fresh))
+    dist.barrier()
+    threads = [each.name for each in threading.enumerate()]
+    return {
+        "raised": raised,
+        "hosts": [list(host) for host in attachment.topology.hosts],
+        "is_equal": bool(torch.allclose(*finals, atol=1e-6)),
+        "num_threads": threads.count("danlu-accel-comm"),
+    }
 
 
 def wrong_use() -> dict[str, Any]:

@@ -14,8 +14,12 @@ import torch
 from torch.utils.data import DataLoader
 
 from danlu_accel.records import (
+    ColorJitter,
+    Erasing,
     IndexTFRDataset,
     LoaderOptions,
+    Mixing,
+    RandAugment,
     Recipe,
     RecordLoader,
     UnknownTransform,
@@ -316,6 +320,20 @@ class TestCoco:
     def test_the_data_set_refuses_it_too(self, coco: Path) -> None:
         with pytest.raises(UnknownTransform, match="own_transform"):
             IndexTFRDataset(coco.parent, coco.name, own_transform)
+
+    def test_both_refuse_what_moves_the_pixels_in_a_box(self, coco: Path) -> None:
+        recipe = Recipe(augment=(RandAugment(),))
+        for kind in (RecordLoader, IndexTFRDataset):
+            with pytest.raises(UnknownTransform, match="do not follow RandAugment and TrivialAugment"):
+                kind(coco.parent, coco.name, recipe)  # type: ignore[arg-type]
+        with pytest.raises(UnknownTransform, match="mixing: expected a data set with a class per image"):
+            RecordLoader(coco.parent, coco.name, options=LoaderOptions(mixing=Mixing(2, mixup_alpha=1.0)))
+
+    def test_boxes_stay_where_colours_change(self, coco: Path) -> None:
+        recipe = Recipe(Crop.WHOLE, 60, 80, augment=(ColorJitter(hue=(0.1, 0.2)),), erasing=Erasing(1.0))
+        with RecordLoader(coco.parent, coco.name, recipe, shuffle=False, batch_size=3) as loader:
+            _, objects = next(iter(loader))
+        assert np.allclose(objects[1].boxes, [[8, 6, 49, 36]], atol=1e-3)
 
     @pytest.mark.parametrize("file", ["x.index", "x.tfrecord"])
     def test_without_a_transform_it_gives_images_and_their_boxes(self, coco: Path, file: str) -> None:

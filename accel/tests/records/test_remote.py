@@ -9,13 +9,15 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from urllib.parse import quote
 
 import pytest
 import torch
 
 from danlu.testing.waiting import HANG_SECONDS
-from danlu_accel.records import BadRecordFile, LoaderOptions, Recipe, RecordLoader, Unavailable, native
+from danlu_accel.records import BadRecordFile, IndexTFRDataset, LoaderOptions, Recipe, RecordLoader, Unavailable, native
+from danlu_accel.samples import SampleLoader, SampleRecipe
 
 SMALL = Recipe(height=24, width=32, flip_probability=0.5)
 
@@ -81,25 +83,54 @@ class TestS3:
         ) as loader:
             assert [labels for _, labels in batches(loader)] == [labels for _, labels in first]
 
-    def test_a_forked_process_says_what_to_do_where_it_cannot_fetch(
-        self, packed: Callable[..., Path], s3: Callable[[Path], str], tmp_path: Path
+    @pytest.mark.parametrize("what", ["RecordLoader", "IndexTFRDataset"])
+    def test_a_forked_process_fetches_too(
+        self, packed: Callable[..., Path], s3: Callable[[Path], str], tmp_path: Path, what: str
     ) -> None:
+        """obstore's own threads do not survive the fork."""
         path = packed(10, shards=2)
         code = """
 import os, sys
-from danlu_accel.records import LoaderOptions, RecordLoader, Unavailable
-loader = RecordLoader(sys.argv[1], "train.index", options=LoaderOptions(cache_dir=sys.argv[2]))
+from danlu_accel.records import IndexTFRDataset, LoaderOptions, Recipe, RecordLoader
+url, cache, what = sys.argv[1:]
+recipe = Recipe(height=8, width=8)
+if what == "RecordLoader":
+    data = RecordLoader(url, "train.index", recipe, options=LoaderOptions(cache_dir=cache))
+    count = lambda: sum(len(labels) for _, labels in data)
+else:
+    data = IndexTFRDataset(url, "train.index", recipe, cache_dir=cache)
+    count = lambda: len([data[number] for number in range(len(data))])
 if os.fork() == 0:
-    try:
-        list(loader)
-    except Unavailable as error:
-        print(error)
+    print(count())
 else:
     os.wait()
 """
-        command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code, s3(path.parent), str(tmp_path / "c")]
+        url = s3(path.parent)
+        command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code, url, str(tmp_path / "c"), what]
         done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=HANG_SECONDS)
-        assert "in a forked process: make the loader there" in done.stdout
+        assert (done.stdout, done.stderr) == ("10\n", "")
+
+    def test_what_a_forked_process_cannot_fetch_is_named(
+        self, packed: Callable[..., Path], s3: Callable[[Path], str], tmp_path: Path
+    ) -> None:
+        path = packed(10, shards=1)
+        url = s3(path.parent)
+        dataset = IndexTFRDataset(url, path.name, SMALL, cache_dir=tmp_path / "c")
+        path.with_suffix(".tfrecord").unlink()
+        workers = torch.utils.data.DataLoader(cast(Any, dataset), 5, num_workers=1, multiprocessing_context="fork")
+        with pytest.raises(BadRecordFile, match=r"cannot fetch s3://.*/train\.tfrecord"):
+            list(workers)
+
+    @pytest.mark.parametrize("method", ["fork", "spawn"])
+    def test_a_data_set_in_workers(
+        self, packed: Callable[..., Path], s3: Callable[[Path], str], tmp_path: Path, method: str
+    ) -> None:
+        path = packed(12, shards=3)
+        dataset = IndexTFRDataset(s3(path.parent), path.name, SMALL, cache_dir=tmp_path / "c", cache_bytes=1)
+        here = IndexTFRDataset(path.parent, path.name, SMALL)
+        workers = torch.utils.data.DataLoader(cast(Any, dataset), 4, num_workers=2, multiprocessing_context=method)
+        assert [label for _, labels in workers for label in labels.tolist()] == here.targets
+        assert len(list((tmp_path / "c").rglob("*.tfrecord"))) <= 2  # one for each worker: the limit holds none
 
     def test_a_missing_index_is_named(self, s3: Callable[[Path], str], tmp_path: Path) -> None:
         (tmp_path / "bucket").mkdir()
@@ -138,6 +169,35 @@ class TestHttp:
             list(loader)
 
 
+def check_both_loaders(url: str, name: str, samples: str, cache: Path) -> None:
+    """Four images come from a folder of shards, and from the same shards as samples."""
+    options = LoaderOptions(cache_dir=cache)
+    with RecordLoader(url, name, SMALL, options=options) as loader:
+        assert sum(len(labels) for _, labels in batches(loader)) == 4
+    with SampleLoader(samples, SampleRecipe(fields=["cls"]), options=options) as loader:
+        assert sum(len(batch["cls"]) for batch in loader) == 4
+
+
+class TestNames:
+    """What a user may call a file."""
+
+    NAMES = ("my train", "a#1", "b?2", "c%20d", "e&f=g+h", "训练", "100%")
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_over_http(
+        self, packed: Callable[..., Path], http_folder: Callable[..., str], tmp_path: Path, name: str
+    ) -> None:
+        path = packed(4, shards=2, name=name)
+        url = http_folder(path.parent)
+        check_both_loaders(url, path.name, f"{url}/{quote(path.name)}", tmp_path / "c")
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_over_s3(self, packed: Callable[..., Path], s3: Callable[[Path], str], tmp_path: Path, name: str) -> None:
+        path = packed(4, shards=2, name=name)
+        url = s3(path.parent)
+        check_both_loaders(url, path.name, f"{url}/{path.name}", tmp_path / "c")
+
+
 class TestCache:
     def test_loaders_that_fetch_the_same_shard_at_once_do_not_collide(
         self, packed: Callable[..., Path], http_folder: Callable[..., str], tmp_path: Path
@@ -158,7 +218,7 @@ class TestCache:
             loader.close()
         assert found[0][0][1] == found[1][0][1]
         folder = next((tmp_path / "c").glob("*/*"))
-        assert sorted(file.name for file in folder.iterdir()) == ["train.index", "train.tfrecord"]
+        assert sorted(file.name for file in folder.glob("[!.]*")) == ["train.index", "train.tfrecord"]
 
     def test_a_fetch_that_fails_leaves_nothing_behind(
         self, packed: Callable[..., Path], http_folder: Callable[..., str], tmp_path: Path
@@ -171,7 +231,8 @@ class TestCache:
         with RecordLoader(url, path.name, SMALL, options=options) as loader, pytest.raises(BadRecordFile, match="got"):
             list(loader)
         folder = next((tmp_path / "c").glob("*/*"))
-        assert [file.name for file in folder.iterdir()] == ["train.index"]
+        assert [file.name for file in folder.glob("[!.]*")] == ["train.index"]
+        assert not list(folder.glob("*.partial"))
 
 
 @pytest.mark.parametrize("how", [SMALL, to_size], ids=["recipe", "transform"])

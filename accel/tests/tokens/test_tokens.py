@@ -139,6 +139,27 @@ class TestPacking:
         assert inputs.tolist() == [[1, 2, 3]]
         assert targets.tolist() == [[2, -100, -100]]
 
+    @pytest.mark.parametrize("too_long", [TooLong.SPLIT, TooLong.DROP])
+    @given(lengths=st.lists(st.integers(1, 30), min_size=1, max_size=12), capacity=st.integers(2, 12))
+    def test_a_target_is_the_token_that_follows_in_the_same_document(
+        self, tmp_path_factory: pytest.TempPathFactory, too_long: TooLong, lengths: list[int], capacity: int
+    ) -> None:
+        folder = tmp_path_factory.mktemp("targets")
+        # tokens of one document count up by one, and no document ends where another begins
+        begins = np.cumsum([length + 2 for length in lengths])
+        pack_tokens(folder / "train", [np.arange(begin - n - 2, begin - 2) for begin, n in zip(begins, [*lengths])])
+        if too_long is TooLong.DROP and min(lengths) > capacity:
+            return
+        packing = Packing(capacity, too_long=too_long, with_positions=True)
+        with TokenLoader(folder / "train.tokens", packing, options=LoaderOptions(threads=1)) as loader:
+            for batch in loader:
+                inputs, targets = batch.inputs_and_targets()
+                within = targets != -100
+                assert torch.equal(targets[within], inputs[within] + 1)
+                follows = batch.tokens[:, 1:] == inputs + 1
+                follows &= torch.arange(1, capacity) < batch.lengths[:, None]
+                assert torch.equal(within, follows)
+
 
 class TestTokenLoader:
     @pytest.fixture

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
@@ -16,9 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from danlu_accel.records import LoaderOptions
-from danlu_accel.records.cache import make_room, note_use
+from danlu_accel.records.cache import list_copies, make_room, note_use
+from danlu_accel.records.files import whole_file
+from danlu_accel.records.mixture import BLOCK, Mixture, shares_of
 from danlu_accel.tokens import Packing, TokenLoader, TokenSource, pack_tokens
-from danlu_accel.tokens.mixture import BLOCK, Mixture, shares_of
 
 LENGTH = 30
 
@@ -144,15 +147,73 @@ class TestCache:
             list(loader)
         assert len(list(tmp_path.glob("*/*/*.bin"))) == 6
 
+    def test_a_set_of_a_mixture_is_fetched_in_the_order_of_its_own_epochs(
+        self, http_folder: Any, tmp_path: Path
+    ) -> None:
+        num_shards, num_epochs = 20, 3
+        folder = tmp_path / "many"
+        join(folder, [pack_tokens(folder / f"part{number:02d}", [[number]]) for number in range(num_shards)])
+        fetched: list[str] = []
+        url = http_folder(folder, fetched.append)
+        pack_tokens(tmp_path / "other", [[num_shards]])
+        sources = [TokenSource(f"{url}/train.tokens"), TokenSource(tmp_path / "other.tokens")]
+        options = LoaderOptions(cache_dir=tmp_path / "c", cache_bytes=1, window_shards=1, threads=1, prefetch=1)
+        length = 2 * num_epochs * num_shards
+        # sequences so long that each shard is one, and is made by itself
+        with TokenLoader(sources, Packing(1 << 18), batch_size=1, epoch_sequences=length, options=options) as loader:
+            seen = Counter(int(batch.tokens[0, 0]) for batch in loader)
+        assert max(seen[number] for number in range(num_shards)) > 2
+        for number in range(num_shards):  # what was fetched ahead at the very end never came
+            name = f"/part{number:02d}-00000.bin"
+            assert fetched.count(name) <= seen[number] + 1
+
     def test_the_copy_used_longest_ago_goes_first(self, tmp_path: Path) -> None:
         folder = tmp_path / "url" / "index"
         folder.mkdir(parents=True)
+        list_copies(folder, "0123")
         for number in range(4):
             (folder / str(number)).write_bytes(bytes(10))
             os.utime(folder / str(number), (number, number))
         note_use(folder / "0")
         assert make_room(tmp_path, 25, [folder / "1"]) == [folder / "2", folder / "3"]
-        assert sorted(path.name for path in folder.iterdir()) == ["0", "1"]
+        assert sorted(path.name for path in folder.glob("[!.]*")) == ["0", "1"]
+
+    def test_files_of_others_are_neither_counted_nor_removed(self, sets: dict[bool, str], tmp_path: Path) -> None:
+        others = [tmp_path / name for name in ("a/b/c.txt", "a/d", "e", f"{'0' * 16}/{'1' * 16}/f.bin")]
+        options = LoaderOptions(cache_dir=tmp_path, cache_bytes=1, window_shards=1, threads=1)
+        for path in others:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(bytes(100))
+            os.utime(path, (1, 1))
+        with TokenLoader(sets[True], Packing(LENGTH), options=options) as loader:
+            list(loader)
+            beside = next(tmp_path.glob("*/*/*.bin")).with_name("mine.bin")
+            beside.write_bytes(bytes(100))
+            os.utime(beside, (1, 1))
+            list(loader)
+        assert all(path.is_file() for path in [*others, beside])
+
+    def test_what_a_lost_process_had_begun_is_removed(self, sets: dict[bool, str], tmp_path: Path) -> None:
+        options = LoaderOptions(cache_dir=tmp_path)
+        with TokenLoader(sets[True], Packing(LENGTH), options=options) as loader:
+            list(loader)
+        folder = next(tmp_path.glob("*/*"))
+        code = (
+            "import os, pathlib, sys; from danlu_accel.records.files import whole_file\n"
+            "with whole_file(pathlib.Path(sys.argv[1])) as file: file.write(bytes(9)); file.flush(); os._exit(0)"
+        )
+        subprocess.run([sys.executable, "-c", code, str(folder / "x.bin")], check=True)
+        lost = list(folder.glob(".*.partial"))
+        assert len(lost) == 1
+        with whole_file(folder / "part0-00000.bin") as file:  # somebody is at it
+            file.write(b"half")
+            with TokenLoader(sets[True], Packing(LENGTH), options=options) as loader:
+                assert len(loader)
+            assert len(list(folder.glob(".*.partial"))) == 1
+            assert make_room(tmp_path, 0, []) != []
+            assert len(list(folder.glob(".*.partial"))) == 1
+        assert not lost[0].exists()
+        assert (folder / "part0-00000.bin").read_bytes() == b"half"
 
     def test_a_copy_that_another_process_removed_is_fetched_again(self, sets: dict[bool, str], tmp_path: Path) -> None:
         options = LoaderOptions(cache_dir=tmp_path)

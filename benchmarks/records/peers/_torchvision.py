@@ -37,3 +37,10 @@ def training_transform() -> Any:
             transforms.Normalize(MEAN, STD),
         ]
     )
+
+
+def training_transform_to_bytes() -> Any:
+    """For scripts that normalise on the device."""
+    return transforms.Compose(
+        [transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(), transforms.PILToTensor()]
+    )

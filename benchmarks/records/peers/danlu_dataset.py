@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from _torchvision import training_transform
+from _torchvision import training_transform, training_transform_to_bytes
 from native import batches_of
 
 from danlu_accel.records import IndexTFRDataset
@@ -14,6 +14,12 @@ from danlu_accel.records import IndexTFRDataset
 
 def open_pipeline(data: Path) -> Callable[[], Iterator[int]]:
     dataset = IndexTFRDataset(data / "rst", "train.index", training_transform())
+    assert dataset.is_fast, dataset.explain()
+    return batches_of(dataset)
+
+
+def open_bytes(data: Path) -> Callable[[], Iterator[int]]:
+    dataset = IndexTFRDataset(data / "rst", "train.index", training_transform_to_bytes())
     assert dataset.is_fast, dataset.explain()
     return batches_of(dataset)
 

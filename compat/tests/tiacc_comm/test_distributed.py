@@ -26,8 +26,7 @@ SEED_VARIABLES = {
 }
 
 
-@pytest.fixture
-def environment():
+def surroundings():
     paths = [str(REPO / "accel" / "src"), str(REPO / "compat" / "src"), os.environ.get("PYTHONPATH", "")]
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -40,6 +39,11 @@ def environment():
         "MASTER_ADDR": "127.0.0.1",
         "MASTER_PORT": str(port),
     }
+
+
+@pytest.fixture
+def environment():
+    return surroundings()
 
 
 def expected_weights():
@@ -87,6 +91,34 @@ def test_old_launch_module_is_torchrun(environment, tmp_path):
     done = subprocess.run(words, env=environment, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     check(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def sums(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sums")
+    words = [sys.executable, "-m", "tiacc_training.torch.distributed.launch", "--nproc-per-node=2", "--standalone"]
+    words += ["--local-addr=127.0.0.1", str(SCRIPT.with_name("sums_script.py")), str(folder / "answer")]
+    done = subprocess.run(words, env=surroundings(), check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return [json.loads((folder / f"answer.{rank}").read_text()) for rank in range(2)]
+
+
+OURS = ["sum", "average", "double", "bf16", "two dimensions, turned", "parameter", "default group by name"]
+NOT_OURS = ["small", "whole numbers", "maximum", "complex", "another group", "subclass"]
+
+
+class TestAllReduce:
+    @pytest.mark.parametrize("name", OURS)
+    def test_large_sums_and_averages_are_ours_and_equal_to_torchs(self, sums, name):
+        assert [answer[name] for answer in sums] == [{"is_ours": True, "is_equal": True}] * 2
+
+    @pytest.mark.parametrize("name", NOT_OURS)
+    def test_everything_else_is_torchs_own(self, sums, name):
+        assert [answer[name] for answer in sums] == [{"is_ours": False, "is_equal": True}] * 2
+
+    @pytest.mark.parametrize("name", ["future", "compiled", "undone"])
+    def test_scripts_use_it_as_they_did(self, sums, name):
+        assert [answer[name] for answer in sums] == [True, True]
 
 
 class TestInit:

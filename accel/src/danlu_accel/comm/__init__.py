@@ -14,6 +14,7 @@ from danlu_accel.comm.attachment import Attachment
 from danlu_accel.comm.errors import AlreadyAttachedError, CommError, PeerLostError, SharedMemoryError, TopologyError
 from danlu_accel.comm.hook import hook
 from danlu_accel.comm.launcher import Launch, read_launch, rendezvous_variables
+from danlu_accel.comm.replicas import Replicas, attach_replicas
 from danlu_accel.comm.settings import Algorithm, Options, Settings, WireFormat
 from danlu_accel.comm.stats import StepStats
 from danlu_accel.comm.topology import Topology
@@ -27,6 +28,7 @@ __all__ = [
     "Launch",
     "Options",
     "PeerLostError",
+    "Replicas",
     "Settings",
     "SharedMemoryError",
     "StepStats",
@@ -35,6 +37,7 @@ __all__ = [
     "TopologyError",
     "WireFormat",
     "attach",
+    "attach_replicas",
     "hook",
     "read_launch",
     "rendezvous_variables",

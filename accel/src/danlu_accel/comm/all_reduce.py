@@ -1,6 +1,8 @@
-"""Sums over all ranks outside of DDP, exchanged as DDP's gradients are: what scripts call `all_reduce` for by hand."""
+"""Sums and averages outside of DDP, exchanged as DDP's gradients are: what scripts call `all_reduce` for by hand."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import torch
 import torch.distributed as dist
@@ -12,27 +14,33 @@ from danlu_accel.comm.opening import open_attachment
 from danlu_accel.comm.pieces import Bucket
 from danlu_accel.comm.settings import Settings
 
+WARM_UP = -1
+"""Number of the bucket that is measured with: nobody's, so that what it rounds away is nobody's."""
+
 
 class AllReduce:
-    """Adds tensors up over all ranks of the default group. Made on every rank at the same time, like a collective."""
+    """Adds tensors up over ranks. Made on each of them at the same time, like a collective."""
 
-    def __init__(self, settings: Settings, like: Tensor) -> None:
-        """`like`: a tensor of the size to measure with; it is not changed."""
-        self.attachment: Attachment = open_attachment(settings, range(dist.get_world_size()))
+    def __init__(self, settings: Settings, like: Tensor, ranks: Sequence[int] | None = None) -> None:
+        """`like`: a tensor of the size to measure with; it is not changed. `ranks`: who adds up; None means all."""
+        self.attachment: Attachment = open_attachment(settings, ranks or range(dist.get_world_size()))
         self.group = dist.group.WORLD
         candidates = 0 if settings.algorithm != "auto" else 3
         for _ in range(1 + settings.options.auto_steps * candidates):  # what decides is decided after these
-            self.start(torch.zeros(like.numel(), dtype=like.dtype)).wait()
+            self.start(torch.zeros(like.numel(), dtype=like.dtype), WARM_UP).wait()
         self.raise_error()
 
-    def start(self, flat: Tensor) -> Future[Tensor]:
-        """Begin to add up a flat, contiguous tensor of floating point numbers, in place."""
+    def start(self, flat: Tensor, index: int = 0, *, is_average: bool = False) -> Future[Tensor]:
+        """Begin to add up a flat, contiguous tensor of floating point numbers, in place.
+
+        `index` tells tensors apart whose rounding errors are carried into their next sum.
+        """
         promise: Future[Tensor] = Future()
         engine = self.attachment.engine
         if not isinstance(engine, ThreadEngine):  # one rank alone
             promise.set_result(flat)
             return promise
-        engine.pipeline.put(Bucket(0, flat, True, promise, is_sum=True))
+        engine.pipeline.put(Bucket(index, flat, True, promise, is_sum=not is_average))
         return promise
 
     def raise_error(self) -> None:
@@ -46,20 +54,22 @@ class AllReduce:
 
 
 class Sum:
-    """A sum under way, with the methods of `torch.distributed.Work` that scripts call."""
+    """A sum or average under way, with the methods of `torch.distributed.Work` that scripts call."""
 
-    def __init__(self, reducer: AllReduce, tensor: Tensor) -> None:
+    def __init__(self, reducer: AllReduce, tensor: Tensor, *, is_average: bool = False) -> None:
         self._reducer = reducer
-        self._tensor = tensor
-        self._flat = tensor.detach().contiguous().view(-1)
-        self._future = reducer.start(self._flat)
+        self._tensor = tensor.detach()
+        self._flat = self._tensor.contiguous().view(-1)
+        self._is_copied = self._flat.data_ptr() == tensor.data_ptr()
+        self._future = reducer.start(self._flat, is_average=is_average)
 
     def wait(self, timeout: object = None) -> bool:  # noqa: ARG002 - the exchange has a timeout of its own
-        """Wait until the tensor holds the sum. Raise CommError when a rank was lost."""
+        """Wait until the tensor holds the result. Raise CommError when a rank was lost."""
         self._future.wait()
         self._reducer.raise_error()
-        if self._flat.data_ptr() != self._tensor.data_ptr():
-            self._tensor.detach().copy_(self._flat.view(self._tensor.shape))
+        if not self._is_copied:  # a second wait must not overwrite what the script has written since
+            self._tensor.copy_(self._flat.view(self._tensor.shape))
+            self._is_copied = True
         return True
 
     def is_completed(self) -> bool:

@@ -1,12 +1,15 @@
 """The same exchange for GPUs, with NCCL's own collectives on side streams.
 
-Its arithmetic is tested with gloo on CPUs; it has not been run on GPUs. NCCL's tree already sends no more than this
-between two hosts: compare with it before you expect a gain.
+Its order, streams, shapes and arithmetic are tested on CPUs, with a device and a backend that are fakes; it has not
+been run on GPUs. NCCL's tree already sends no more than this between two hosts: compare with it before you expect a
+gain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 import torch
 import torch.distributed as dist
@@ -15,7 +18,9 @@ from torch._C._distributed_c10d import GradBucket
 from torch.futures import Future
 
 from danlu_accel.comm.attachment import Engine
-from danlu_accel.comm.settings import WireFormat
+from danlu_accel.comm.errors import CommError
+from danlu_accel.comm.settings import Settings, WireFormat
+from danlu_accel.comm.topology import Topology
 
 WIRE_TYPES: dict[WireFormat, torch.dtype | None] = {
     "exact": None,
@@ -24,29 +29,82 @@ WIRE_TYPES: dict[WireFormat, torch.dtype | None] = {
 }
 
 
+NewGroup = Callable[[Sequence[int]], dist.ProcessGroup]
+"""Make a group of these global ranks; every rank makes every group, in the same order."""
+
+
+class Device(Protocol):
+    """What the engine asks of an accelerator: all of it there is."""
+
+    def new_stream(self) -> Any: ...
+
+    def current_stream(self) -> Any: ...
+
+    def use(self, stream: Any) -> AbstractContextManager[Any]: ...
+
+    def new_future(self, like: Tensor) -> Future[Tensor]:
+        """Return a future that remembers the stream it is set on: whoever waits for it, waits for that stream."""
+
+
+class Cuda:
+    """A GPU."""
+
+    def new_stream(self) -> Any:
+        return torch.cuda.Stream()  # type: ignore[no-untyped-call]
+
+    def current_stream(self) -> Any:
+        return torch.cuda.current_stream()
+
+    def use(self, stream: Any) -> AbstractContextManager[Any]:
+        return torch.cuda.stream(stream)
+
+    def new_future(self, like: Tensor) -> Future[Tensor]:
+        return Future(devices=[like.device])
+
+
 class NcclEngine(Engine):
     """One side stream and one pair of groups per stream; buckets take turns."""
 
-    def __init__(self, groups: list[tuple[dist.ProcessGroup, dist.ProcessGroup]], wire: WireFormat) -> None:
-        if wire not in WIRE_TYPES:
-            raise ValueError(f"wire {wire!r} works on CPUs only; on GPUs: {', '.join(WIRE_TYPES)}")
+    def __init__(
+        self, groups: list[tuple[dist.ProcessGroup, dist.ProcessGroup]], wire: WireFormat, device: Device
+    ) -> None:
         self._groups = groups
         self._wire = WIRE_TYPES[wire]
-        self._streams = [torch.cuda.Stream() for _ in groups]  # type: ignore[no-untyped-call]
+        self._device = device
+        self._streams = [device.new_stream() for _ in groups]
 
     def exchange(self, bucket: GradBucket) -> Future[Tensor]:
         turn = bucket.index() % len(self._groups)
         local, lane = self._groups[turn]
         stream = self._streams[turn]
-        stream.wait_stream(torch.cuda.current_stream())
-        promise: Future[Tensor] = Future(devices=[bucket.buffer().device])
-        with torch.cuda.stream(stream):
+        stream.wait_stream(self._device.current_stream())
+        promise = self._device.new_future(bucket.buffer())
+        with self._device.use(stream):
             average_2d(bucket.buffer(), local, lane, self._wire)
-            promise.set_result(bucket.buffer())  # remembers the stream: whoever waits, waits for its work
+            promise.set_result(bucket.buffer())
         return promise
 
     def close(self) -> None:
         """The process group ends with the training script's own call."""
+
+
+def open_engine(
+    settings: Settings, topology: Topology, global_ranks: Sequence[int], *, new_group: NewGroup, device: Device
+) -> NcclEngine:
+    """Build the groups that NCCL needs. Raises what every rank meets alike, before the first of them is made."""
+    if not topology.is_even or settings.algorithm in ("leader", "flat"):
+        raise CommError("on GPUs only '2d' with as many ranks on every host is there; without a hook DDP is flat")
+    if settings.wire not in WIRE_TYPES:
+        raise ValueError(f"wire {settings.wire!r} works on CPUs only; on GPUs: {', '.join(WIRE_TYPES)}")
+    members = sorted(global_ranks)
+    hosts = [[members[rank] for rank in host] for host in topology.hosts]
+    lanes = [list(lane) for lane in zip(*hosts)]
+    pairs = []
+    for _ in range(settings.num_streams):
+        local = [new_group(ranks) for ranks in hosts][topology.host_index]
+        lane = [new_group(ranks) for ranks in lanes][topology.local_index]
+        pairs.append((local, lane))
+    return NcclEngine(pairs, settings.wire, device)
 
 
 def average_2d(

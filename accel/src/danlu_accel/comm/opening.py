@@ -98,21 +98,14 @@ def _start(
 
 
 def _open_nccl(settings: Settings, topology: Topology, global_ranks: Sequence[int]) -> Attachment:
-    """Build the groups that NCCL needs; every rank makes all of them, in the same order."""
-    from danlu_accel.comm.nccl import NcclEngine
+    from danlu_accel.comm.nccl import Cuda, open_engine
 
-    if not topology.is_even or settings.algorithm in ("leader", "flat"):
-        raise CommError("on GPUs only '2d' with as many ranks on every host is there; without a hook DDP is flat")
-    members = sorted(global_ranks)
-    hosts = [[members[rank] for rank in host] for host in topology.hosts]
-    lanes = [list(lane) for lane in zip(*hosts)]
-    pairs = []
-    for _ in range(settings.num_streams):
-        local = [_new_group(ranks, settings, "nccl") for ranks in hosts][topology.host_index]
-        lane = [_new_group(ranks, settings, "nccl") for ranks in lanes][topology.local_index]
-        pairs.append((local, lane))
+    def new_group(ranks: Sequence[int]) -> dist.ProcessGroup:
+        return _new_group(ranks, settings, "nccl")
+
+    engine = open_engine(settings, topology, global_ranks, new_group=new_group, device=Cuda())
     reasons = [_why_wire(settings), "algorithm: 2d with NCCL; not tested on hardware"]
-    return Attachment(settings, topology, reasons, NcclEngine(pairs, settings.wire))
+    return Attachment(settings, topology, reasons, engine)
 
 
 def _candidates(

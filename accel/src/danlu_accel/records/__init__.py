@@ -9,6 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from danlu_accel.records.augment import ColorJitter as ColorJitter
+    from danlu_accel.records.augment import Erasing as Erasing
+    from danlu_accel.records.augment import RandAugment as RandAugment
+    from danlu_accel.records.augment import TrivialAugment as TrivialAugment
     from danlu_accel.records.boxes import Objects as Objects
     from danlu_accel.records.dataset import IndexTFRDataset as IndexTFRDataset
     from danlu_accel.records.errors import BadImageList as BadImageList
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
     from danlu_accel.records.listing import write_label_map as write_label_map
     from danlu_accel.records.listing import write_list as write_list
     from danlu_accel.records.loader import RecordLoader as RecordLoader
+    from danlu_accel.records.mixing import Mixing as Mixing
     from danlu_accel.records.options import LoaderOptions as LoaderOptions
     from danlu_accel.records.packing import OnBroken as OnBroken
     from danlu_accel.records.packing import PackOptions as PackOptions
@@ -43,6 +48,7 @@ if TYPE_CHECKING:
     from danlu_accel.records.sources import sources_from_list as sources_from_list
 
 _HOME = {
+    "augment": ["ColorJitter", "Erasing", "RandAugment", "TrivialAugment"],
     "boxes": ["Objects"],
     "dataset": ["IndexTFRDataset"],
     "errors": [
@@ -66,6 +72,7 @@ _HOME = {
         "write_list",
     ],
     "loader": ["RecordLoader"],
+    "mixing": ["Mixing"],
     "options": ["LoaderOptions"],
     "packing": ["OnBroken", "PackOptions", "pack"],
     "prepare": ["Rewriting"],

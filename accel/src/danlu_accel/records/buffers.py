@@ -26,9 +26,9 @@ class BatchMemory:
     """Memory for the batches of one recipe."""
 
     def __init__(self, recipe: Recipe, batch_size: int, pinned: bool) -> None:
-        sides = (recipe.height, recipe.width, 3) if recipe.channels_last else (3, recipe.height, recipe.width)
+        shape, dtype = _image_layout(recipe)
         self._is_channels_last = recipe.channels_last
-        self._shelf = Shelf((batch_size, *sides), np.uint8 if recipe.as_bytes else np.float32, pinned)
+        self._shelf = Shelf((batch_size, *shape), dtype, pinned)
 
     @property
     def num_made(self) -> int:
@@ -46,6 +46,11 @@ class BatchMemory:
         return images.permute(0, 3, 1, 2) if self._is_channels_last else images
 
 
+def empty_image(recipe: Recipe) -> Pixels:
+    """Return memory for one image, which is its holder's for ever."""
+    return _aligned(*_image_layout(recipe))
+
+
 class Shelf:
     """Arrays of one shape and type."""
 
@@ -56,6 +61,10 @@ class Shelf:
         self._free: list[tuple[Pixels, Any]] = []
         self._lent: dict[int, weakref.ref[Pixels]] = {}
         self.num_made = 0
+
+    def has_room_for(self, count: int, row: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
+        """Whether `count` rows of this shape and type can be taken."""
+        return count <= self._shape[0] and row == self._shape[1:] and dtype == self._dtype
 
     def take(self, count: int) -> Pixels:
         """Return the first `count` rows of an array nobody else has."""
@@ -89,6 +98,11 @@ class Shelf:
         dtype = torch.from_numpy(np.empty(0, self._dtype)).dtype
         pinned: Pixels = torch.empty(self._shape, dtype=dtype, pin_memory=True).numpy()
         return pinned
+
+
+def _image_layout(recipe: Recipe) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    sides = (recipe.height, recipe.width, 3) if recipe.channels_last else (3, recipe.height, recipe.width)
+    return sides, np.dtype(np.uint8 if recipe.as_bytes else np.float32)
 
 
 def _aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Pixels:

@@ -70,6 +70,11 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--quality", type=int, default=90, help="JPEG quality with --short-side (%(default)s)")
     command.set_defaults(run=_pack)
 
+    command = commands.add_parser("index-samples", help="index tars of samples, .jsonl and .txt where they lie")
+    command.add_argument("files", nargs="+")
+    command.add_argument("--name", default="train", help="<name>.samples is written beside the files (%(default)s)")
+    command.set_defaults(run=_index_samples)
+
     command = commands.add_parser("check", help="verify every length and checksum")
     command.add_argument("index")
     command.add_argument("--decode", action="store_true", help="also load every image")
@@ -139,6 +144,16 @@ def _pack(arguments: argparse.Namespace) -> int:
         _say(f"{packed.num_resumed_shards} shards were there from an earlier run")
     if packed.broken:
         _say(f"{len(packed.broken)} broken images left out, first: {packed.broken[0][0]}: {packed.broken[0][1]}")
+    return 0
+
+
+def _index_samples(arguments: argparse.Namespace) -> int:
+    from danlu_accel.samples.indexing import index_samples
+
+    target = Path(arguments.files[0]).parent / arguments.name
+    index = index_samples(arguments.files, target)
+    fields = ", ".join(index.fields[:12])
+    _say(f"{len(index.samples)} samples of {fields} in {len(index.shards)} files, index {target}.samples")
     return 0
 
 

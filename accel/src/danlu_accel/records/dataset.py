@@ -15,10 +15,12 @@ from danlu_accel.records.errors import BadRecordFile, BrokenImage, UnknownTransf
 from danlu_accel.records.example import decode_example
 from danlu_accel.records.files import Name
 from danlu_accel.records.index import Index, index_shards, read_index
+from danlu_accel.records.lazy_picture import open_lazily
 from danlu_accel.records.native import Status
 from danlu_accel.records.pillow_path import open_image, render
 from danlu_accel.records.recipe import NotRecognised, Recipe, recognise
 from danlu_accel.records.shards import ShardFiles
+from danlu_accel.records.storage import storage_for
 
 Transform = Callable[[Any], Any]
 
@@ -36,14 +38,22 @@ def open_index(folder: Name, file: Name) -> Index:
     return index_shards(shards)
 
 
-def require_known(plan: NotRecognised, index: Index) -> None:
+def require_known(plan: Recipe | NotRecognised, index: Index) -> None:
     """Refuse a transform that boxes cannot follow: they would frame something else afterwards."""
-    if index.kind == "coco":
-        raise UnknownTransform(
-            f"this data set has boxes, which have to follow the transform: expected a Recipe or a Compose of known "
-            f"transforms, got one where {plan.reason}; for a transform of your own, wrap IndexTFRDataset without a "
-            "transform, which gives PIL images and their boxes"
-        )
+    if index.kind != "coco":
+        return
+    if isinstance(plan, Recipe):
+        if plan.moves_pixels:
+            raise UnknownTransform(
+                "this data set has boxes, which do not follow RandAugment and TrivialAugment: they shear, shift and "
+                "rotate what is framed; expected a Recipe without them (ColorJitter and Erasing may stay)"
+            )
+        return
+    raise UnknownTransform(
+        f"this data set has boxes, which have to follow the transform: expected a Recipe or a Compose of known "
+        f"transforms, got one where {plan.reason}; for a transform of your own, wrap IndexTFRDataset without a "
+        "transform, which gives PIL images and their boxes"
+    )
 
 
 class IndexTFRDataset:
@@ -57,13 +67,27 @@ class IndexTFRDataset:
     """
 
     def __init__(
-        self, tfrecord_dir: Name, tfrecord_file: Name, transform: Transform | None = None, *, verify: bool = True
+        self,
+        tfrecord_dir: Name,
+        tfrecord_file: Name,
+        transform: Transform | None = None,
+        *,
+        verify: bool = True,
+        cache_dir: Name | None = None,
+        cache_bytes: int | None = None,
     ) -> None:
-        self.index = open_index(tfrecord_dir, tfrecord_file)
-        self.shards = ShardFiles(tfrecord_dir, self.index, verify=verify)
+        """`tfrecord_dir` may be s3://bucket/prefix or http(s)://...
+
+        A shard is then fetched whole when something in it is first asked for, and kept in `cache_dir`.
+        """
+        storage = storage_for(tfrecord_dir, cache_dir, cache_bytes)
+        folder = storage.prepare(tfrecord_file)
+        self.index = open_index(folder, Path(str(tfrecord_file)).name if storage.is_remote else tfrecord_file)
+        self.shards = ShardFiles(folder, self.index, verify=verify, fetch_again=storage.fetch_again)
+        storage.use(self.index.shards, self.shards.files.forget)
         self.transform = transform
         found = NotRecognised("no transform") if transform is None else recognise(transform)
-        if isinstance(found, NotRecognised) and transform is not None:
+        if transform is not None:
             require_known(found, self.index)
         self._recipe = replace(found, channels_last=False) if isinstance(found, Recipe) else found
         self._native_recipe: Any = None
@@ -76,10 +100,11 @@ class IndexTFRDataset:
             out = empty_batch(1, self._recipe)[0]
             return out, self._fill(out, position, self._recipe)
         try:
-            picture = open_image(self.shards.image(self.index.entries[position]))
+            opener = open_image if self.transform is None else open_lazily
+            picture = opener(self.shards.image(self.index.entries[position]))
+            sample = picture if self.transform is None else self.transform(picture)
         except BrokenImage as error:
             raise BrokenImage(f"record {position}: {error}") from error
-        sample = picture if self.transform is None else self.transform(picture)
         if self.index.kind == "coco":
             record = self.shards.record(self.index.entries[position])
             return sample, objects_of(decode_example(record), picture.width, picture.height)

@@ -1,6 +1,6 @@
 """Random numbers that are a pure function of (seed, epoch, record), and what is drawn with them.
 
-The C++ twin is native/plan.cpp: both give the same geometry for the same key.
+The C++ twin is native/plan.cpp: both draw the same for the same key.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from danlu_accel.records.augment import JITTER_OPS, NUM_CHOICES, Choosing, ColorJitter, Erased, Op, Operation, Table
 from danlu_accel.records.recipe import Crop, Recipe
 
 MASK = 0xFFFFFFFFFFFFFFFF
 GOLDEN = 0x9E3779B97F4A7C15
+OTHER_STREAM = 0xD1B54A32D192ED03
 Keys = npt.NDArray[np.uint64]
 
 
@@ -83,6 +85,67 @@ def draw_geometry(recipe: Recipe, image_width: int, image_height: int, key: int)
     return Geometry(
         x, y, width, height, virtual_width, virtual_height, window_x, window_y, flip, image_width, image_height
     )
+
+
+def draw_operations(recipe: Recipe, key: int) -> list[Operation]:
+    """Draw what is done to the pixels. What is drawn for the crop does not depend on it."""
+    draws = stream(key, 1)
+    operations: list[Operation] = []
+    for step in recipe.augment:
+        if isinstance(step, ColorJitter):
+            operations += _jitter(step, draws)
+        elif step.num_ops:
+            table = step.table(recipe.width, recipe.height)
+            operations += [_choose(step, table, draws) for _ in range(step.num_ops)]
+    return operations
+
+
+def draw_erased(recipe: Recipe, key: int) -> Erased:
+    """Draw which part of the finished image is erased."""
+    erasing = recipe.erasing
+    draws = stream(key, 2)
+    if erasing is None or draws.uniform() >= erasing.probability:
+        return Erased()
+    area = float(recipe.width) * recipe.height
+    log_min, log_max = math.log(erasing.ratio[0]), math.log(erasing.ratio[1])
+    for _ in range(10):
+        target = area * (erasing.scale[0] + (erasing.scale[1] - erasing.scale[0]) * draws.uniform())
+        ratio = math.exp(log_min + (log_max - log_min) * draws.uniform())
+        height, width = round(math.sqrt(target * ratio)), round(math.sqrt(target / ratio))
+        if height < recipe.height and width < recipe.width:
+            top = int(draws.uniform() * (recipe.height - height + 1))
+            left = int(draws.uniform() * (recipe.width - width + 1))
+            return Erased(top, left, height, width)
+    return Erased()
+
+
+def stream(key: int, number: int) -> Draws:
+    """Random numbers that have nothing to do with those of the crop, nor with those of another `number`."""
+    return Draws(mix_number((key + number * OTHER_STREAM + GOLDEN) & MASK))
+
+
+def _choose(step: Choosing, table: Table, draws: Draws) -> Operation:
+    op = Op(int(draws.uniform() * NUM_CHOICES))
+    drawn_bin = int(draws.uniform() * step.num_magnitude_bins)
+    is_negative = draws.uniform() < 0.5
+    value = float(table[op, drawn_bin if step.bin < 0 else step.bin])
+    if Op.SHEAR_X <= op <= Op.SHARPNESS and is_negative:
+        value = -value
+    if Op.BRIGHTNESS <= op <= Op.SHARPNESS:
+        value = 1.0 + value
+    return Operation(op, value, step.fill, step.is_bilinear)
+
+
+def _jitter(step: ColorJitter, draws: Draws) -> list[Operation]:
+    order = [0, 1, 2, 3]
+    for last in (3, 2, 1):
+        other = int(draws.uniform() * (last + 1))
+        order[last], order[other] = order[other], order[last]
+    factors = []
+    for found in step.ranges:
+        low, high = found or (0.0, 0.0)
+        factors.append(low + (high - low) * draws.uniform())
+    return [Operation(JITTER_OPS[number], factors[number]) for number in order if step.ranges[number]]
 
 
 def _random_resized(recipe: Recipe, draws: Draws, image_width: int, image_height: int) -> tuple[int, int, int, int]:

@@ -57,6 +57,8 @@ ALIGNMENT = 64
 BOXES = "image/object/bbox/xmin"
 """Records with this feature have boxes, even if there are none in this very image."""
 Entries = npt.NDArray[np.void]
+BAD_JSON = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
+"""What reading JSON, and values of it, raises where they are not ours."""
 
 
 @dataclass(frozen=True)
@@ -99,17 +101,25 @@ def parse_index(buffer: memoryview, *, name: str = "index") -> Index:
         raise BadRecordFile(f"{name}: fails its checksum; the file is damaged")
     try:
         about = json.loads(bytes(buffer[HEADER.size : HEADER.size + json_bytes]))
-        shards = tuple(Shard(str(shard["name"]), int(shard["bytes"])) for shard in about["shards"])
+        shards = shards_named(about["shards"], name)
         classes, kind, made_with = tuple(about["classes"]), str(about["kind"]), dict(about["made_with"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise BadRecordFile(f"{name}: its JSON part cannot be read: {error}") from error
-    for shard in shards:
-        # An index from elsewhere must not lead out of its folder.
-        if shard.name in ("", ".", "..") or Path(shard.name).name != shard.name:
-            raise BadRecordFile(f"{name}: expected shards beside the index, got the name {shard.name!r}")
+    except BAD_JSON as error:
+        raise BadRecordFile(f"{name}: its JSON part cannot be read: {error!r}") from error
     entries: Entries = np.frombuffer(buffer, ENTRY, num_entries, entries_at)
     _check_entries(entries, shards, name)
     return Index(shards, entries, classes, kind, made_with)
+
+
+def shards_named(rows: list[dict[str, Any]], name: str) -> tuple[Shard, ...]:
+    """Return the shards in the JSON part of an index; refuse what nobody after this could read or count."""
+    for row in rows:
+        # An index from elsewhere must not lead out of its folder.
+        shard, num_bytes = row["name"], row["bytes"]
+        if not isinstance(shard, str) or shard in ("", ".", "..") or Path(shard).name != shard:
+            raise BadRecordFile(f"{name}: expected shards beside the index, got the name {shard!r}")
+        if type(num_bytes) is not int or not 0 <= num_bytes < 1 << 63:
+            raise BadRecordFile(f"{name}: bytes of the shard {shard!r}: expected 0 to 2^63 - 1, got {num_bytes!r:.40}")
+    return tuple(Shard(row["name"], row["bytes"]) for row in rows)
 
 
 def write_index(path: Name, index: Index) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from danlu_accel.records.draws import Geometry, keys_of
 from danlu_accel.records.engine import Engine, Made, Ticket, Wanted
 from danlu_accel.records.errors import StaleIterator
 from danlu_accel.records.files import Name
+from danlu_accel.records.mixing import mix, require_classes
 from danlu_accel.records.native_engine import NativeEngine
 from danlu_accel.records.options import LoaderOptions, at_least, num_cores, wants_pinned
 from danlu_accel.records.order import Order, Positions, Step, next_step
@@ -32,6 +33,7 @@ from danlu_accel.records.storage import storage_for
 from danlu_accel.records.thread_engines import PillowEngine, TransformEngine
 
 STEPS_AT_A_TIME = 16
+Steps = Iterator[tuple[Step, Positions]]
 
 
 @dataclass(frozen=True)
@@ -50,12 +52,27 @@ class LoaderStatistics:
 
 
 @dataclass(frozen=True)
-class UnderWay:
-    """A batch that was started and not yet handed out."""
+class Started:
+    """A batch that the engine makes."""
 
     step: Step
     wanted: Wanted
     ticket: Ticket
+
+
+@dataclass(frozen=True)
+class Finished:
+    position_after: int
+    made: Made
+    targets: Any
+
+
+@dataclass(frozen=True)
+class UnderWay:
+    """A batch that was not handed out yet. None in place of one: the epoch has ended."""
+
+    started: Future[Started | None]
+    finished: Future[Finished | None]
 
 
 class RecordLoader:
@@ -89,8 +106,9 @@ class RecordLoader:
         self.index = open_index(folder, Path(str(tfrecord_file)).name if self._storage.is_remote else tfrecord_file)
         self._transform = transform
         self._plan = _plan(transform, options.channels_last)
-        if isinstance(self._plan, NotRecognised):
-            require_known(self._plan, self.index)
+        require_known(self._plan, self.index)
+        if options.mixing is not None:
+            require_classes(self.index)
         self._shards = ShardFiles(folder, self.index, verify=options.verify, fetch_again=self._storage.fetch_again)
         self._storage.use(self.index.shards, self._shards.files.forget)
         self.batch_size = batch_size
@@ -102,6 +120,8 @@ class RecordLoader:
         self._epoch, self._position = 0, 0
         self._iteration = 0
         self._engine: Engine | None = None
+        self._starter: ThreadPoolExecutor | None = None
+        self._finisher: ThreadPoolExecutor | None = None
         self._engine_pid = 0
         self._memory: BatchMemory | None = None
         self._num_batches = self._num_images = self._num_by_pillow = 0
@@ -173,8 +193,11 @@ class RecordLoader:
         """Stop the threads; iterating again starts new ones. Idempotent."""
         self._iteration += 1
         if self._engine is not None and self._engine_pid == os.getpid():
+            for thread in (self._starter, self._finisher):
+                if thread is not None:
+                    thread.shutdown(cancel_futures=True)
             self._engine.close()
-        self._engine = None
+        self._engine = self._starter = self._finisher = None
         self._shards.close()
         self._storage.close()
 
@@ -192,26 +215,26 @@ class RecordLoader:
         self._require_current(iteration, pid)
         order = self._order()
         self._storage.follow(order, self._position)
-        steps = self._steps(order)
+        engine = self._ready_engine()
+        steps = self._steps(order, self._position)
         ahead: deque[UnderWay] = deque()
         try:
             while True:
-                self._fill(ahead, order, steps)
-                if not ahead:
+                self._fill(ahead, order, steps, engine)
+                finished = self._wait(ahead[0])
+                if finished is None:
                     break
-                next_batch = ahead.popleft()
-                position_after = next_batch.step.position_after
-                batch = self._finish(next_batch)
-                del next_batch
-                self._position = position_after
-                self._fill(ahead, order, steps)  # the threads go on while the training loop works
+                ahead.popleft()
+                self._position = finished.position_after
+                batch = (finished.made.images, finished.targets)
+                del finished
+                self._fill(ahead, order, steps, engine)  # the threads go on while the training loop works
                 yield batch
                 del batch  # else its buffer could not be used again
                 self._require_current(iteration, pid)
         finally:  # the training loop may stop in the middle, while threads still fill what was started
             if os.getpid() == pid:
-                for under_way in ahead:
-                    under_way.ticket.abandon()
+                _abandon(ahead)
         self._epoch, self._position = order.epoch + 1, 0
 
     def _require_current(self, iteration: int, pid: int) -> None:
@@ -227,9 +250,8 @@ class RecordLoader:
         count = len(self.index.entries)
         return Order(count, self._seed, self._epoch, self._shuffle, sizes, self._window_shards)
 
-    def _steps(self, order: Order) -> Iterator[tuple[Step, Positions]]:
+    def _steps(self, order: Order, position: int) -> Steps:
         """Yield the rest of the epoch's steps with their records, found for many steps at a time: that is cheaper."""
-        position = self._position
         rank, world_size, drop_last = self._options.rank, self._options.world_size, self._options.drop_last
         while True:
             group: list[Step] = []
@@ -247,30 +269,53 @@ class RecordLoader:
                 yield step, records[begin : begin + len(step.positions)]
                 begin += len(step.positions)
 
-    def _fill(self, ahead: deque[UnderWay], order: Order, steps: Iterator[tuple[Step, Positions]]) -> None:
-        """Start batches until `prefetch` of them are under way."""
-        for step, records in islice(steps, self._options.prefetch - len(ahead)):
-            entries = self.index.entries[records]
-            self._storage.wait_for(np.unique(entries["shard"]).tolist())
-            wanted = Wanted(records, entries, keys_of(self._seed, order.epoch, records))
-            ahead.append(UnderWay(step, wanted, self._ready_engine().start(wanted)))
+    def _fill(self, ahead: deque[UnderWay], order: Order, steps: Steps, engine: Engine) -> None:
+        """Begin batches until `prefetch` of them are under way: two threads do all that training need not wait for."""
+        assert self._starter is not None
+        assert self._finisher is not None
+        while len(ahead) < self._options.prefetch:
+            started = self._starter.submit(self._start, order, steps, engine)
+            ahead.append(UnderWay(started, self._finisher.submit(self._finish, started)))
 
-    def _finish(self, under_way: UnderWay) -> tuple[Any, Any]:
-        wanted = under_way.wanted
+    def _start(self, order: Order, steps: Steps, engine: Engine) -> Started | None:
+        """Let the engine begin with the next batch; return None at the end of the epoch."""
+        following = next(steps, None)
+        if following is None:
+            return None
+        step, records = following
+        entries = self.index.entries[records]
+        self._storage.wait_for(np.unique(entries["shard"]).tolist())
+        wanted = Wanted(records, entries, keys_of(self._seed, order.epoch, records))
+        return Started(step, wanted, engine.start(wanted))
+
+    def _finish(self, started: Future[Started | None]) -> Finished | None:
+        """Wait until a batch is made."""
+        batch = started.result()
+        if batch is None:
+            return None
+        made = batch.ticket.finish()
+        return Finished(batch.step.position_after, made, self._targets(batch, made))
+
+    def _wait(self, under_way: UnderWay) -> Finished | None:
         began = time.perf_counter()
-        made = under_way.ticket.finish()
-        self._waited_seconds += time.perf_counter() - began
-        self._num_batches += 1
-        self._num_images += len(wanted.records)
-        self._num_by_pillow += made.num_by_pillow
-        return made.images, self._targets(wanted, made)
+        finished = under_way.finished.result()
+        if finished is not None:
+            self._waited_seconds += time.perf_counter() - began
+            self._num_batches += 1
+            self._num_images += len(finished.made.images)
+            self._num_by_pillow += finished.made.num_by_pillow
+        return finished
 
-    def _targets(self, wanted: Wanted, made: Made) -> Any:
+    def _targets(self, batch: Started, made: Made) -> Any:
         import torch
 
+        wanted = batch.wanted
         if self.index.kind == "coco":
             return self._objects(wanted, made)
-        return torch.from_numpy(wanted.entries["label"].astype(np.int64))
+        labels = torch.from_numpy(wanted.entries["label"].astype(np.int64))
+        if self._options.mixing is None:
+            return labels
+        return mix(self._options.mixing, made.images, labels, batch.step.positions, wanted.keys)
 
     def _objects(self, wanted: Wanted, made: Made) -> list[Objects]:
         assert isinstance(self._plan, Recipe)
@@ -283,6 +328,8 @@ class RecordLoader:
     def _ready_engine(self) -> Engine:
         if self._engine is None or self._engine_pid != os.getpid():  # threads do not survive a fork
             self._engine = self._new_engine()
+            self._starter = ThreadPoolExecutor(1, "danlu-start")
+            self._finisher = ThreadPoolExecutor(1, "danlu-finish")
             self._engine_pid = os.getpid()
         return self._engine
 
@@ -302,6 +349,21 @@ class RecordLoader:
             read_ahead=self._read_ahead,
             verify=self._options.verify,
         )
+
+
+def _abandon(ahead: Iterable[UnderWay]) -> None:
+    """Return when no thread works on these batches any more."""
+    for each in list(ahead)[::-1]:  # the last ones first: else the next one would begin when one is cancelled
+        each.started.cancel()
+        if not each.finished.cancel():
+            wait([each.finished])
+            continue
+        if each.started.cancelled():
+            continue
+        wait([each.started])
+        batch = None if each.started.exception() is not None else each.started.result()
+        if batch is not None:
+            batch.ticket.abandon()
 
 
 def _plan(transform: Any, channels_last: bool) -> Recipe | NotRecognised:

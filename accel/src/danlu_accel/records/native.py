@@ -11,6 +11,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from danlu_accel.records.augment import ColorJitter
 from danlu_accel.records.recipe import Recipe
 
 HOW_TO_GET_IT = (
@@ -52,6 +53,16 @@ def to_native(recipe: Recipe) -> Any:
         setattr(made, name, getattr(recipe, name))
     made.normalise = not recipe.as_bytes
     made.channels_last = recipe.channels_last
+    for step in recipe.augment:
+        if isinstance(step, ColorJitter):
+            ranges = [value for found in step.ranges for value in found or (0.0, 0.0)]
+            made.add_jitter(ranges, [found is not None for found in step.ranges])
+        elif step.num_ops:
+            table = step.table(recipe.width, recipe.height)
+            made.add_choices((step.num_ops, step.bin), table, step.fill, step.is_bilinear)
+    if recipe.erasing is not None:
+        erasing = recipe.erasing
+        made.set_erasing(erasing.probability, (*erasing.scale, *erasing.ratio), recipe.erased_value)
     return made
 
 

@@ -6,11 +6,12 @@ import os
 from dataclasses import dataclass
 
 from danlu_accel.records.files import Name
+from danlu_accel.records.mixing import Mixing
 
 
 @dataclass(frozen=True)
 class LoaderOptions:
-    """The finer choices of a RecordLoader. Only the seed and the ranks change what comes; the rest changes how fast."""
+    """The finer choices of a RecordLoader. Seed, ranks and mixing change what comes; the rest changes how fast."""
 
     seed: int = 0
     """Chooses the shuffle and the random crops."""
@@ -21,6 +22,9 @@ class LoaderOptions:
 
     drop_last: bool = False
     """Leave out the last batches of an epoch if they are not whole on every rank."""
+
+    mixing: Mixing | None = None
+    """MixUp and CutMix of the images of a batch."""
 
     window_shards: int | None = None
     """0: shuffle over everything. n: shuffle the shards, then records within n shards at a time. None: 0, or 4 for

@@ -10,8 +10,10 @@ import numpy.typing as npt
 from PIL import Image
 
 from danlu_accel.records import native
-from danlu_accel.records.draws import Geometry, draw_geometry
+from danlu_accel.records.augment import Erased
+from danlu_accel.records.draws import Geometry, draw_erased, draw_geometry, draw_operations
 from danlu_accel.records.errors import BrokenImage
+from danlu_accel.records.pillow_augment import augmented
 from danlu_accel.records.recipe import Recipe
 
 Pixels = npt.NDArray[Any]
@@ -19,7 +21,7 @@ Pixels = npt.NDArray[Any]
 
 def open_image(data: memoryview) -> Image.Image:
     """Return an RGB image, loaded; raise BrokenImage if Pillow cannot."""
-    if native.core is not None and bytes(data[:3]) == b"\xff\xd8\xff" and b"Exif\0" not in bytes(data[:4096]):
+    if native.core is not None and is_plain_jpeg(data):
         status, width, height, pixels = native.core.decode(data)
         if status == 0:
             return Image.frombytes("RGB", (width, height), pixels, "raw", "RGBX")
@@ -29,11 +31,17 @@ def open_image(data: memoryview) -> Image.Image:
         raise BrokenImage(str(error) or type(error).__name__) from error
 
 
+def is_plain_jpeg(data: memoryview) -> bool:
+    """Whether this is a JPEG without EXIF, which a user's transform may want to see."""
+    return bytes(data[:3]) == b"\xff\xd8\xff" and b"Exif\0" not in bytes(data[:4096])
+
+
 def render(data: memoryview, recipe: Recipe, key: int) -> tuple[Pixels, Geometry]:
     """Return the finished image, in the memory order of the recipe, and what was drawn for it."""
     image = open_image(data)
     geometry = draw_geometry(recipe, image.width, image.height, key)
-    return finish(resized(image, recipe, geometry), recipe), geometry
+    pixels = augmented(resized(image, recipe, geometry), draw_operations(recipe, key))
+    return erase(finish(pixels, recipe), recipe, draw_erased(recipe, key)), geometry
 
 
 def render_into(out: Pixels, data: memoryview, recipe: Recipe, key: int) -> Geometry:
@@ -60,3 +68,14 @@ def finish(pixels: npt.NDArray[np.uint8], recipe: Recipe) -> Pixels:
     mean = np.array(recipe.mean, np.float32).reshape(shape)
     std = np.array(recipe.std, np.float32).reshape(shape)
     return ((ordered.astype(np.float32) / np.float32(255.0)) - mean) / std
+
+
+def erase(pixels: Pixels, recipe: Recipe, erased: Erased) -> Pixels:
+    """Return the finished image without a rectangle of it."""
+    if not erased.height or not erased.width:
+        return pixels
+    pixels = pixels.copy()
+    by_channel = pixels.transpose(2, 0, 1) if recipe.channels_last else pixels
+    rows, columns = slice(erased.top, erased.top + erased.height), slice(erased.left, erased.left + erased.width)
+    by_channel[:, rows, columns] = np.array(recipe.erased_value).reshape(3, 1, 1)
+    return pixels

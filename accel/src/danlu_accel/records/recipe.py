@@ -6,10 +6,12 @@ a user has changed is silently replaced. torchvision itself is never imported.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
+
+from danlu_accel.records.augment import Choosing, ColorJitter, Erasing, RandAugment, TrivialAugment
 
 if TYPE_CHECKING:
     import torch
@@ -25,7 +27,7 @@ class Crop(Enum):
 
 @dataclass(frozen=True)
 class Recipe:
-    """Crop, resize (antialiased bilinear, as Pillow does it), mirror, and normalise or leave as bytes."""
+    """Crop, resize (antialiased bilinear, as Pillow does it), mirror, augment, normalise or leave as bytes, erase."""
 
     crop: Crop = Crop.RANDOM_RESIZED
     height: int = 224
@@ -43,6 +45,10 @@ class Recipe:
     """Give uint8 as decoded instead of float32 of (value / 255 - mean) / std; `normalised` does that later."""
     channels_last: bool = False
     """Order of the batch in memory; its shape is N, C, H, W either way."""
+    augment: tuple[RandAugment | TrivialAugment | ColorJitter, ...] = ()
+    """What is done to the pixels, in this order, after the crop is resized and mirrored."""
+    erasing: Erasing | None = None
+    """A rectangle of the finished image that gets one colour."""
 
     def __post_init__(self) -> None:
         if not (1 <= self.height <= 16384 and 1 <= self.width <= 16384):
@@ -55,6 +61,23 @@ class Recipe:
             raise ValueError(f"scale {self.scale} and ratio {self.ratio} must be (smallest, largest)")
         if any(value <= 0 for value in self.std):
             raise ValueError(f"std {self.std} must be above zero")
+        for step in self.augment:
+            if not isinstance(step, (RandAugment, TrivialAugment, ColorJitter)):
+                raise ValueError(f"augment: expected RandAugment, TrivialAugment or ColorJitter, got {step!r}")
+
+    @property
+    def moves_pixels(self) -> bool:
+        """Whether pixels may be sheared, shifted or rotated after the crop, where boxes cannot follow."""
+        return any(isinstance(step, Choosing) and step.num_ops > 0 for step in self.augment)
+
+    @property
+    def erased_value(self) -> tuple[float, float, float]:
+        """What is written where the image is erased: the colour itself, or the bytes that are normalised to it."""
+        assert self.erasing is not None
+        if not self.as_bytes:
+            return self.erasing.value
+        levels = [(v * s + m) * 255 for v, m, s in zip(self.erasing.value, self.mean, self.std)]
+        return _three([min(max(round(level), 0), 255) for level in levels])
 
     def normalised(self, images: torch.Tensor) -> torch.Tensor:
         """Return float32 images of a batch in bytes, on the device that it is on: (value / 255 - mean) / std.
@@ -114,7 +137,7 @@ def recognise(transform: Any) -> Recipe | NotRecognised:
 
 
 class _Translation:
-    """Reads the steps one after another: geometry, then to tensor, then normalise; flips anywhere."""
+    """Reads the steps one after another: geometry, pixels, to tensor, normalise, erase; flips before pixels move."""
 
     def __init__(self) -> None:
         self._recipe: Recipe | None = None
@@ -124,6 +147,8 @@ class _Translation:
         self._is_float = False
         self._mean: tuple[float, float, float] | None = None
         self._std: tuple[float, float, float] = (1.0, 1.0, 1.0)
+        self._augment: list[RandAugment | TrivialAugment | ColorJitter] = []
+        self._erasing: Erasing | None = None
 
     def add(self, step: Any) -> str:
         name = _torchvision_name(step)
@@ -144,6 +169,7 @@ class _Translation:
         if not self._is_float and self._mean is not None:
             return NotRecognised("Normalize on whole numbers")
         recipe = replace(self._recipe, flip_probability=self._flip, as_bytes=not self._is_float)
+        recipe = replace(recipe, augment=tuple(self._augment), erasing=self._erasing)
         return replace(recipe, mean=self._mean, std=self._std) if self._mean is not None else recipe
 
     def _add_randomresizedcrop(self, step: Any) -> str:
@@ -185,7 +211,54 @@ class _Translation:
     def _add_randomhorizontalflip(self, step: Any) -> str:
         if self._flip:
             return "two flips"
+        if any(isinstance(each, Choosing) for each in self._augment):
+            return "RandomHorizontalFlip after pixels were moved"
         self._flip = float(step.p)
+        return ""
+
+    def _add_colorjitter(self, step: Any) -> str:
+        ranges = (step.brightness, step.contrast, step.saturation, step.hue)
+        return self._add_augment(step, lambda: ColorJitter(*(found and _range(found) for found in ranges)))
+
+    def _add_randaugment(self, step: Any) -> str:
+        numbers = int(step.num_ops), int(step.magnitude), int(step.num_magnitude_bins)
+        return self._add_augment(step, lambda: RandAugment(*numbers, _fill(step.fill), _is_bilinear(step)))
+
+    def _add_trivialaugmentwide(self, step: Any) -> str:
+        bins = int(step.num_magnitude_bins)
+        return self._add_augment(step, lambda: TrivialAugment(bins, _fill(step.fill), _is_bilinear(step)))
+
+    def _add_augment(self, step: Any, make: Callable[[], RandAugment | TrivialAugment | ColorJitter]) -> str:
+        name = type(step).__name__
+        if self._is_tensor:
+            return f"{name} comes after the conversion to a tensor, where it rounds differently"
+        if self._recipe is None:
+            return f"{name} before the crop or resize"
+        if name != "ColorJitter" and _interpolation(step) not in ("nearest", "bilinear"):
+            return f"{name} with {step.interpolation}; only nearest and bilinear are known"
+        try:
+            self._augment.append(make())
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    def _add_randomerasing(self, step: Any) -> str:
+        if not self._is_tensor or self._erasing is not None:
+            return "RandomErasing twice, or before the conversion to a tensor"
+        if step.value is None or isinstance(step.value, str):
+            return "RandomErasing with random values"
+        values = list(step.value) if isinstance(step.value, (list, tuple)) else [step.value]
+        if len(values) not in (1, 3):
+            return "RandomErasing that is not for three channels"
+        value = _three([float(each) for each in (values if len(values) == 3 else values * 3)])
+        if not self._is_float:
+            if not all(0 <= each <= 255 for each in value):
+                return "RandomErasing of bytes with a value that is no byte"
+            value = _three([int(each) / 255 for each in value])
+        try:
+            self._erasing = Erasing(float(step.p), _range(step.scale), _range(step.ratio), value)
+        except ValueError as error:
+            return str(error)
         return ""
 
     def _add_totensor(self, _: Any) -> str:
@@ -201,6 +274,8 @@ class _Translation:
     def _add_convertimagedtype(self, step: Any) -> str:
         if not self._is_tensor or str(getattr(step, "dtype", "")) != "torch.float32":
             return f"{_shown(step)}: only from uint8 to float32 is known"
+        if self._erasing is not None:
+            return "RandomErasing before the conversion to float"
         self._is_float = True
         return ""
 
@@ -216,6 +291,9 @@ class _Translation:
         if len(mean) != 3 or len(std) != 3 or any(float(value) <= 0 for value in std):
             return "Normalize that is not for three channels"
         self._mean, self._std = _three(mean), _three(std)
+        if self._erasing is not None:  # what was erased is normalised with the rest
+            erased = [(v - m) / s for v, m, s in zip(self._erasing.value, self._mean, self._std)]
+            self._erasing = replace(self._erasing, value=_three(erased))
         return ""
 
 
@@ -225,9 +303,27 @@ def _torchvision_name(step: Any) -> str:
 
 
 def _is_bilinear(step: Any) -> bool:
-    # An enum with value "bilinear", or Pillow's number for it in old versions.
-    interpolation = getattr(step.interpolation, "value", step.interpolation)
-    return interpolation in ("bilinear", 2)
+    return _interpolation(step) == "bilinear"
+
+
+def _interpolation(step: Any) -> str:
+    # An enum with value "bilinear", its value, or Pillow's number for it in old versions.
+    found = getattr(step.interpolation, "value", step.interpolation)
+    return {0: "nearest", 2: "bilinear"}.get(found, str(found))
+
+
+def _fill(fill: Any) -> tuple[int, int, int]:
+    """Return the colour that torchvision gives Pillow: black, one level for all channels, or one for each."""
+    levels = list(fill) if isinstance(fill, (list, tuple)) else [0 if fill is None else fill]
+    if len(levels) not in (1, 3) or not all(isinstance(level, (int, float)) for level in levels):
+        raise ValueError(f"fill: expected one level or three, got {fill}")
+    first, second, third = (int(level) for level in (levels if len(levels) == 3 else levels * 3))
+    return first, second, third
+
+
+def _range(found: Sequence[float]) -> tuple[float, float]:
+    smallest, largest = (float(value) for value in found)
+    return smallest, largest
 
 
 def _pair(size: Any) -> tuple[int, int]:

@@ -10,17 +10,22 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from functools import cached_property
 from http.client import HTTPException
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 from urllib.error import HTTPError
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 from urllib.request import urlopen
 
-from danlu_accel.records.cache import make_room, note_use
+from danlu_accel.records.cache import clean, list_copies, make_room, note_use
 from danlu_accel.records.errors import BadRecordFile, Unavailable
 from danlu_accel.records.files import Name, whole_file, write_whole
 from danlu_accel.records.index import Shard
@@ -31,6 +36,8 @@ CHUNK_BYTES = 4 << 20
 MAX_INDEX_BYTES = 8 << 30
 SHARDS_AHEAD = 4
 """Shards fetched beyond the window that is being read."""
+NOBODY = 0
+"""In place of a thread that waits for shards: those that will be wanted first."""
 
 
 class ObjectReader(Protocol):
@@ -48,7 +55,7 @@ class HttpReader:
 
     def read(self, name: str) -> Iterator[bytes]:
         try:
-            with urlopen(f"{self._url}/{name}", timeout=60) as response:
+            with urlopen(f"{self._url}/{quote(name)}", timeout=60) as response:
                 while chunk := response.read(CHUNK_BYTES):
                     yield chunk
         except (HTTPException, OSError) as error:
@@ -60,34 +67,58 @@ class HttpReader:
 class ObstoreReader:
     """S3 and everything that speaks it, through obstore. Keys, region and endpoint come from AWS_* variables."""
 
+    first_pid: ClassVar[int | None] = None
+    """The process that has obstore's threads: they do not survive a fork."""
+
     def __init__(self, url: str) -> None:
+        if find_spec("obstore") is None:
+            raise Unavailable(f"{url} needs the package obstore: pip install 'danlu-accel[s3]'")
+        self._url = url
+
+    def read(self, name: str) -> Iterator[bytes]:
+        if ObstoreReader.first_pid is None:
+            ObstoreReader.first_pid = os.getpid()
+        if ObstoreReader.first_pid != os.getpid():
+            yield from _read_in_a_new_process(self._url, name)
+            return
+        import obstore
+
         try:
-            import obstore
-            from obstore.store import S3Store
-        except ImportError as error:
-            raise Unavailable(f"{url} needs the package obstore: pip install 'danlu-accel[s3]'") from error
-        parts = urlsplit(url)
+            for chunk in obstore.get(self._store, name).stream(min_chunk_size=CHUNK_BYTES):
+                yield bytes(chunk)
+        except (OSError, obstore.exceptions.BaseError) as error:
+            raise BadRecordFile(f"cannot fetch {self._url}/{name}: {error}") from error
+
+    @cached_property
+    def _store(self) -> Any:
+        from obstore.store import S3Store
+
+        parts = urlsplit(self._url)
         options: dict[str, Any] = {}
         endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
         if endpoint:
             options["endpoint"] = endpoint
             options["client_options"] = {"allow_http": endpoint.startswith("http://")}
-        self._url = url
-        self._pid = os.getpid()
-        self._obstore = obstore
-        self._store = S3Store(parts.netloc, prefix=parts.path.strip("/") or None, **options)
+        return S3Store(parts.netloc, prefix=parts.path.strip("/") or None, **options)
 
-    def read(self, name: str) -> Iterator[bytes]:
-        if self._pid != os.getpid():  # obstore's own threads do not survive a fork either
-            raise Unavailable(
-                f"cannot fetch {self._url}/{name} in a forked process: make the loader there, in a process that was "
-                "started with the method spawn or forkserver"
-            )
+    def __getstate__(self) -> dict[str, object]:
+        return {"_url": self._url}
+
+
+def _read_in_a_new_process(url: str, name: str) -> Iterator[bytes]:
+    """Yield an object that a process of its own fetches: for workers that were forked."""
+    command = [sys.executable, "-m", "danlu_accel.records.fetch", url, name]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
         try:
-            for chunk in self._obstore.get(self._store, name).stream(min_chunk_size=CHUNK_BYTES):
-                yield bytes(chunk)
-        except (OSError, self._obstore.exceptions.BaseError) as error:
-            raise BadRecordFile(f"cannot fetch {self._url}/{name}: {error}") from error
+            while chunk := process.stdout.read(CHUNK_BYTES):
+                yield chunk
+            told = process.stderr.read(1 << 16).decode(errors="replace").strip()
+        finally:
+            process.kill()  # quiet when it has ended
+    if process.returncode:
+        raise BadRecordFile(told or f"cannot fetch {url}/{name}: its process ended")
 
 
 def reader_for(url: str) -> ObjectReader:
@@ -110,9 +141,14 @@ class RemoteStorage:
         self._base = Path(cache_dir or default) / _digest(url.encode())
         self._folder = self._base
         self._shards: tuple[Shard, ...] = ()
-        self._forget: Forget = lambda _: None
-        self._wanted: list[int] = []
-        self._needed: set[int] = set()
+        self._forget: Forget = _forget_nothing
+        self._index_name = ""
+        self._order: Order | None = None
+        self._goes_on = False
+        self._wanted: dict[int, list[int]] = {}
+        """The shards of each epoch, in the order in which they are wanted."""
+        self._needed: dict[int, set[int]] = {}
+        """What each thread that reads waits for, and what it will want next."""
         self._forget_fetches()
 
     def prepare(self, file: Name) -> Path:
@@ -122,25 +158,43 @@ class RemoteStorage:
         self._folder = self._base / _digest(raw)
         self._folder.mkdir(parents=True, exist_ok=True)
         write_whole(self._folder / name, [raw])
+        self._index_name = name
+        clean(self._base.parent)
         return self._folder
 
     def use(self, shards: Sequence[Shard], forget: Forget) -> None:
         self._shards, self._forget = tuple(shards), forget
+        list_copies(self._folder, [self._index_name, *(shard.name for shard in shards)])
 
-    def follow(self, order: Order, position: int) -> None:
+    def follow(self, order: Order, position: int, *, goes_on: bool = False) -> None:
         """Begin to fetch what the order wants from `position` on."""
-        self._wanted = list(self._shards_from(order, position))
-        self._fetch_ahead(())
+        self._order, self._goes_on = order, goes_on
+        self._wanted = {order.epoch: list(self._shards_from(order, position))}
+        ahead = self._ahead_of((), order.epoch)
+        self._needed = {NOBODY: set(ahead)}
+        for number in ahead:
+            self._fetch(number)
 
-    def wait_for(self, numbers: Collection[int]) -> None:
-        """Return when these shards are here; what comes after them is fetched meanwhile."""
+    def wait_for(self, numbers: Collection[int], epoch: int | None = None) -> None:
+        """Return when these shards are here; what comes after them in their epoch is fetched meanwhile."""
+        if epoch is None and self._order is not None:
+            epoch = self._order.epoch
+        ahead = self._ahead_of(numbers, epoch)
+        self._needed[threading.get_ident()] = {*numbers, *ahead}
+        self._needed.pop(NOBODY, None)
+        if self._cache_bytes is not None:
+            for number in numbers:
+                note_use(self._path(number))
         futures = [self._fetch(number) for number in numbers]
-        self._fetch_ahead(numbers)
+        for number in ahead:
+            self._fetch(number)
         for future in futures:
             future.result()
 
     def fetch_again(self, number: int) -> bool:
-        """Fetch a shard whose copy in the cache is damaged."""
+        """Fetch a shard whose copy in the cache is damaged, or is not there."""
+        if self._pid != os.getpid():  # locks may have been held when it was forked
+            self._forget_fetches()
         self._download(number)
         return True
 
@@ -153,6 +207,14 @@ class RemoteStorage:
     def close(self) -> None:
         if self._pool is not None and self._pid == os.getpid():
             self._pool.shutdown(wait=True, cancel_futures=True)
+        self._forget_fetches()
+
+    def __getstate__(self) -> dict[str, object]:
+        """For a spawned process, which fetches for itself."""
+        return {**self.__dict__, "_pid": 0, "_lock": None, "_room_lock": None, "_fetches": {}, "_pool": None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
         self._forget_fetches()
 
     def _read_index(self, name: str) -> bytes:
@@ -173,26 +235,36 @@ class RemoteStorage:
                 yield shard
             begin += sizes[shard] if sizes else 0
 
-    def _fetch_ahead(self, numbers: Collection[int]) -> None:
-        """Keep SHARDS_AHEAD fetches beyond the furthest needed shard under way."""
-        reached = max((self._wanted.index(number) for number in numbers if number in self._wanted), default=-1)
-        ahead = self._wanted[reached + 1 : reached + 1 + SHARDS_AHEAD]
-        if self._cache_bytes is not None:
-            self._needed = {*numbers, *ahead}
-            for number in numbers:
-                note_use(self._path(number))
-        for number in ahead:
-            self._fetch(number)
+    def _ahead_of(self, numbers: Collection[int], epoch: int | None) -> list[int]:
+        """Return the SHARDS_AHEAD shards beyond the furthest of these in their epoch."""
+        if epoch is None:
+            return []
+        wanted = self._wanted_in(epoch)
+        reached = max((wanted.index(number) for number in numbers if number in wanted), default=-1)
+        ahead = wanted[reached + 1 : reached + 1 + SHARDS_AHEAD]
+        if self._goes_on:
+            ahead += self._wanted_in(epoch + 1)[: SHARDS_AHEAD - len(ahead)]
+        return ahead
+
+    def _wanted_in(self, epoch: int) -> list[int]:
+        found = self._wanted.get(epoch)
+        if found is None:
+            assert self._order is not None
+            found = replace(self._order, epoch=epoch).shards_in_order()
+            recent = {number: shards for number, shards in self._wanted.items() if number >= epoch - 2}
+            self._wanted = {**recent, epoch: found}  # a new one: other threads may look at the old one
+        return found
 
     def _path(self, number: int) -> Path:
         return self._folder / self._shards[number].name
 
-    def _make_room(self) -> None:
+    def _make_room(self, fetched: int) -> None:
         """Keep to the limit of the cache. What was removed is fetched again when it is asked for."""
         if self._cache_bytes is None:
             return
         with self._room_lock:
-            removed = make_room(self._base.parent, self._cache_bytes, [self._path(number) for number in self._needed])
+            needed = {fetched}.union(*list(self._needed.values()))
+            removed = make_room(self._base.parent, self._cache_bytes, [self._path(number) for number in needed])
         for number, shard in enumerate(self._shards):
             if self._folder / shard.name in removed:
                 with self._lock:
@@ -233,7 +305,11 @@ class RemoteStorage:
                 raise BadRecordFile(
                     f"{self._url}/{shard.name}: expected {shard.num_bytes} bytes, as the index says, got {file.tell()}"
                 )
-        self._make_room()
+        self._make_room(number)
+
+
+def _forget_nothing(_: int) -> None:
+    pass
 
 
 def _digest(data: bytes) -> str:

@@ -2,8 +2,8 @@
 
 storage.prepare(file) -> folder     the index is there after this
 storage.use(shards, forget)         these shards will be asked for; forget(number): one is no longer there
-storage.follow(order, position)     this is the order in which they will be wanted
-storage.wait_for(numbers)           these shards are in the folder after this
+storage.follow(order, position)     this is the order in which they will be wanted; goes_on: and the next epoch after it
+storage.wait_for(numbers, epoch)    these shards are in the folder after this; None: in the epoch that is followed
 storage.fetch_again(number)         the copy of a shard in the folder is damaged: get another one
 """
 
@@ -30,8 +30,8 @@ class Storage(Protocol):
 
     def prepare(self, file: Name) -> Path: ...
     def use(self, shards: Sequence[Shard], forget: Forget) -> None: ...
-    def follow(self, order: Order, position: int) -> None: ...
-    def wait_for(self, numbers: Collection[int]) -> None: ...
+    def follow(self, order: Order, position: int, *, goes_on: bool = False) -> None: ...
+    def wait_for(self, numbers: Collection[int], epoch: int | None = None) -> None: ...
     def fetch_again(self, number: int) -> bool: ...
     def read_ahead(self, folder: Path) -> int: ...
     def describe(self) -> str: ...
@@ -59,10 +59,10 @@ class LocalStorage:
     def use(self, shards: Sequence[Shard], forget: Forget) -> None:
         pass
 
-    def follow(self, order: Order, position: int) -> None:
+    def follow(self, order: Order, position: int, *, goes_on: bool = False) -> None:
         pass
 
-    def wait_for(self, numbers: Collection[int]) -> None:
+    def wait_for(self, numbers: Collection[int], epoch: int | None = None) -> None:
         pass
 
     def fetch_again(self, number: int) -> bool:  # noqa: ARG002

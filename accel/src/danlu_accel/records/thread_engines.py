@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from danlu_accel.records.buffers import BatchMemory
+import numpy as np
+
+from danlu_accel.records.buffers import BatchMemory, Shelf
 from danlu_accel.records.engine import Engine, Made, Ticket, Wanted, broken_record, empty_geometry
 from danlu_accel.records.errors import BrokenImage
-from danlu_accel.records.pillow_path import open_image, render_into
+from danlu_accel.records.lazy_picture import open_lazily
+from danlu_accel.records.pillow_path import render_into
+from danlu_accel.records.python_threads import thread_pool
 from danlu_accel.records.recipe import Recipe
 from danlu_accel.records.shards import ShardFiles
+
+if TYPE_CHECKING:
+    import torch
+
+IN_NUMPY = {f"torch.{name}": np.dtype(name) for name in ("uint8", "int32", "int64", "float16", "float32", "float64")}
 
 
 class Work(ABC):
@@ -33,7 +43,7 @@ class ThreadEngine(Engine):
     """A pool of Python threads; what they do is left to `new_work`."""
 
     def __init__(self, threads: int) -> None:
-        self._threads = ThreadPoolExecutor(threads, "danlu-records")
+        self._threads = thread_pool(threads, "danlu-records")
 
     @abstractmethod
     def new_work(self, wanted: Wanted) -> Work:
@@ -101,29 +111,60 @@ class PillowWork(Work):
 
 
 class TransformEngine(ThreadEngine):
-    """Any callable on PIL images. Its results are stacked, so they must be tensors of one shape."""
+    """Any callable on PIL images. Its results become rows of one tensor, so they must be of one shape and type."""
 
     def __init__(self, shards: ShardFiles, transform: Any, threads: int) -> None:
         super().__init__(threads)
         self.shards = shards
         self.transform = transform
+        self._shelf: Shelf | None = None
+        self._lock = threading.Lock()
 
     def new_work(self, wanted: Wanted) -> Work:
         return TransformWork(self, wanted)
 
+    def room_for(self, sample: torch.Tensor, count: int) -> torch.Tensor | None:
+        """Return memory for `count` such samples that nobody else has; None for what has no place in numpy."""
+        import torch
+
+        dtype = IN_NUMPY.get(str(sample.dtype))
+        if dtype is None or sample.device.type != "cpu" or sample.layout != torch.strided or sample.requires_grad:
+            return None
+        with self._lock:
+            if self._shelf is None or not self._shelf.has_room_for(count, tuple(sample.shape), dtype):
+                self._shelf = Shelf((count, *sample.shape), dtype)
+            return torch.from_numpy(self._shelf.take(count))
+
 
 class TransformWork(Work):
+    """Samples are copied to their rows by the thread that made them, while they are in its cache."""
+
     def __init__(self, engine: TransformEngine, wanted: Wanted) -> None:
         self.wanted = wanted
         self._engine = engine
         self._samples: list[Any] = [None] * len(wanted.entries)
+        self._batch: torch.Tensor | None = None
+        self._all_in_batch = True
+        self._lock = threading.Lock()
 
     def make(self, position: int) -> None:
-        picture = open_image(self._engine.shards.image(self.wanted.entries[position]))
-        self._samples[position] = self._engine.transform(picture)
+        import torch
+
+        picture = open_lazily(self._engine.shards.image(self.wanted.entries[position]))
+        sample = torch.as_tensor(self._engine.transform(picture))
+        with self._lock:
+            if self._batch is None:
+                self._batch = self._engine.room_for(sample, len(self._samples))
+        batch = self._batch
+        if batch is None or batch.shape[1:] != sample.shape or batch.dtype != sample.dtype:
+            self._samples[position] = sample
+            self._all_in_batch = False
+        else:
+            self._samples[position] = batch[position].copy_(sample)
 
     def made(self) -> Made:
         import torch
 
-        images = torch.stack([torch.as_tensor(sample) for sample in self._samples])
-        return Made(images, None, len(self._samples))
+        if self._batch is not None and self._all_in_batch:
+            return Made(self._batch, None, len(self._samples))
+        return Made(torch.stack(self._samples), None, len(self._samples))  # or say in which way they differ

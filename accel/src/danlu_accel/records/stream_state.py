@@ -1,10 +1,10 @@
-"""Where a TokenLoader stands, with everything that the order of its sequences depends on.
+"""Where a loader of tokens or samples stands, with everything that the order depends on.
 
 {"version": 1, "kind": "tokens", "epoch": 0, "position": 5120, "seed": 1, "shuffle": true, "epoch_sequences": 90000,
  "packing": {"sequence_length": 2049, "split_documents": false, "too_long": "refuse"},
  "sets": [{"data": "9f86d081884c7d65", "window_shards": 0, "share": 4096}]}
 
-`position` counts sequences of the epoch over all ranks, so the number of ranks and the batch size may change.
+`position` counts sequences or samples of the epoch over all ranks: the number of ranks and the batch size may change.
 """
 
 from __future__ import annotations
@@ -13,26 +13,29 @@ from collections.abc import Mapping
 from typing import Any
 
 VERSION = 1
-FIXED = ("epoch_sequences", "packing")
-"""What a loader must agree about with the state, since positions would mean other sequences."""
+TAKEN_OVER = frozenset({"epoch", "position", "seed", "shuffle", "sets"})
+"""All else a loader must agree about with the state, since positions would mean something else."""
 
 
-def require_state(state: Mapping[str, Any], own: Mapping[str, Any]) -> None:
-    """Raise ValueError unless `state` can be taken over by a loader whose own state is `own`."""
-    for name, expected in (("kind", "tokens"), ("version", VERSION)):
+def require_state(state: Mapping[str, Any], own: Mapping[str, Any], length: str) -> None:
+    """Raise ValueError unless `state` can be taken over by a loader whose own state is `own`.
+
+    `length` is the name under which a state has the length of an epoch.
+    """
+    for name, expected in (("kind", own["kind"]), ("version", VERSION)):
         if state.get(name) != expected:
             raise ValueError(f"{name} of the loader state: expected {expected!r}, got {state.get(name)!r}")
     for name, kind in (("epoch", int), ("position", int), ("seed", int), ("shuffle", bool), ("sets", list)):
         if type(state.get(name)) is not kind:
             raise ValueError(f"{name} of the loader state: expected {kind.__name__}, got {state.get(name)!r}")
-    for name in FIXED:
+    for name in sorted(own.keys() - TAKEN_OVER):
         if state.get(name) != own[name]:
             raise ValueError(
                 f"{name} of the loader state: expected {own[name]}, as this loader has it, got {state.get(name)!r}"
             )
-    if state["epoch"] < 0 or not 0 <= state["position"] <= own["epoch_sequences"]:
+    if state["epoch"] < 0 or not 0 <= state["position"] <= own[length]:
         raise ValueError(
-            f"epoch and position of the loader state: expected 0 or more, and 0 to {own['epoch_sequences']}, got "
+            f"epoch and position of the loader state: expected 0 or more, and 0 to {own[length]}, got "
             f"{state['epoch']} and {state['position']}"
         )
     _require_sets(state["sets"], own["sets"])
