@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -59,7 +60,7 @@ class TestFiles:
         """The folders of these tests lie below /tmp, which is hidden anyway; this one does not."""
         hidden = Path("/var/lib/danlu-test-hidden")
         if os.geteuid() != 0:
-            pytest.skip("needs a folder outside of /tmp")
+            pytest.skip("making a folder outside of /tmp needs root")
         hidden.mkdir(exist_ok=True)
         try:
             (hidden / "danlu.db").write_text("the database")
@@ -70,6 +71,23 @@ class TestFiles:
             hidden.rmdir()
         assert "the database" not in log
         assert "No such file" in log
+
+    def test_names_of_what_is_hidden_in_a_hidden_folder_are_not_told(self, settings: EngineSettings) -> None:
+        """The folder is outside of /tmp, which is hidden anyway."""
+        hidden = Path("/var/lib/danlu-test-outer")
+        if os.geteuid() != 0:
+            pytest.skip("making a folder outside of /tmp needs root")
+        (hidden / "session").mkdir(parents=True, exist_ok=True)
+        (hidden / "shown" / "key").mkdir(parents=True, exist_ok=True)
+        hide = (hidden / "session", hidden, hidden / "shown" / "key")
+        try:
+            (hidden / "shown" / "key" / "x").write_text("the key")
+            engine = LocalEngine(settings.model_copy(update={"hide": hide, "show": (hidden / "shown",)}))
+            log = run(Starter(engine), f"find {hidden}; cat {hidden}/shown/key/x")
+        finally:
+            shutil.rmtree(hidden)
+        assert log.splitlines()[:3] == [str(hidden), f"{hidden}/shown", f"{hidden}/shown/key"]
+        assert "the key" not in log
 
     def test_homes_are_empty(self, starter: Starter) -> None:
         home = os.path.expanduser("~")

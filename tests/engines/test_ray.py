@@ -45,8 +45,9 @@ for _ in range(5):
     optimizer.zero_grad()
     model(torch.randn(16, 8)).pow(2).mean().backward()
     optimizer.step()
-print("sum", repr(sum(float(parameter.sum()) for parameter in model.parameters())), flush=True)
-print("nice", os.nice(0), "ray", [name for name in os.environ if "RAY" in name], flush=True)
+total = sum(float(parameter.sum()) for parameter in model.parameters())
+said = ["", f"sum {total!r}", f"nice {os.nice(0)} ray {[name for name in os.environ if 'RAY' in name]}", ""]
+os.write(1, os.linesep.join(said).encode())  # at once: the ranks of a node write to one file
 with open(os.path.join(os.environ["DANLU_OUTPUT_DIR"], f"{dist.get_rank()}.txt"), "w") as file:
     file.write(os.environ["DANLU_NODE"])
 dist.barrier()
@@ -222,6 +223,58 @@ def test_two_jobs_with_one_fixed_port_on_the_host_network_wait_for_each_other(ra
     assert second.wait().state is JobState.SUCCEEDED
 
 
+MOST_OF_A_NODE = {"cpus": 1.5}
+"""Two of these never share a node here."""
+
+STUBBORN = "trap '' TERM; setsid sleep 86399.125 & echo ready; sleep 86399.125; wait"
+
+
+def test_a_preemptible_gang_gives_way_and_runs_again(ray_client: Client) -> None:
+    first = ray_client.jobs.submit(
+        name="first", command=UNTIL_STOPPED, nodes=2, preemptible=True, resources=MOST_OF_A_NODE, grace=1
+    )
+    wait_until(lambda: first.refresh().state is JobState.RUNNING, lambda: first.row)
+    second = ray_client.jobs.submit(name="second", command="true", nodes=2, resources=MOST_OF_A_NODE)
+    assert second.wait().state is JobState.SUCCEEDED, second.reason
+    wait_until(
+        lambda: first.refresh().state is JobState.RUNNING and len(first.details.attempts) == 2, lambda: first.row
+    )
+    first.stop()
+    first.wait()
+
+
+def test_room_is_given_away_after_the_last_process(ray_client: Client) -> None:
+    first = ray_client.jobs.submit(name="first", command=STUBBORN, nodes=2, resources=MOST_OF_A_NODE, grace=1)
+    wait_until(lambda: len(list(first.logs(grep="ready"))) == 2, lambda: first.refresh().row)
+    assert num_processes("86399.125") > 0
+    second = ray_client.jobs.submit(name="second", command="true", nodes=2, resources=MOST_OF_A_NODE)
+    first.stop()
+    wait_until(lambda: second.refresh().state is not JobState.QUEUED, lambda: second.row)
+    assert num_processes("86399.125") == 0
+    assert second.wait().state is JobState.SUCCEEDED, second.reason
+
+
+def num_processes(word: str) -> int:
+    """How many processes of this machine, in whatever namespace, have a word in their command."""
+    found = 0
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            found += word.encode() in path.read_bytes().split(b"\0")
+        except OSError:  # it has just ended
+            continue
+    return found
+
+
+def test_a_rank_table_on_the_host_network_has_the_addresses_of_the_nodes(
+    cluster: RayCluster, ray_client: Client
+) -> None:
+    fields = {**MODES["ascend"], "network": "host"}
+    job = ray_client.jobs.submit(name="table", nodes=2, **fields)
+    assert job.wait().state is JobState.SUCCEEDED, (job.reason, [line.text for line in job.logs()])
+    tables = [set(line.text.split()) for line in job.logs()]
+    assert tables == [{cluster.machines.addresses[name] for name in ("one", "two")}] * 2
+
+
 @pytest.fixture(scope="module")
 def ray_engine(cluster: RayCluster, folder: Path) -> Iterator[RayEngine]:
     with pytest.MonkeyPatch.context() as patch:
@@ -278,6 +331,8 @@ def test_a_cluster_without_a_token_is_refused_unless_that_is_wanted() -> None:
         settings = EngineSettings(work_dir=folder, ray_address=opened.address, node_dir=folder / "nodes")
         with pytest.raises(InvalidInput, match="RAY_AUTH_MODE=token, or say --insecure-ray"):
             RayEngine.create(settings)
+        children = subprocess.run(["ps", "-o", "args", "--ppid", str(os.getpid())], capture_output=True, check=True)
+        assert b"danlu.engines.ray.driver" not in children.stdout
         engine = RayEngine.create(settings.model_copy(update={"insecure_ray": True}))
         assert [node.name for node in engine.nodes()] == [opened.machines.addresses["one"]]
         engine.close()

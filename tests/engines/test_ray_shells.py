@@ -7,8 +7,10 @@ import queue
 import threading
 from typing import Any
 
+import pytest
+
 from danlu.engines.base import Channel, TerminalSize
-from danlu.engines.ray.shells import PIECE_BYTES, RayChannel, Shells
+from danlu.engines.ray.shells import MAX_OPEN_OF_JOB, PIECE_BYTES, RayChannel, Shells
 from danlu.errors import EngineUnavailable
 from danlu.testing.waiting import wait_until
 
@@ -109,7 +111,7 @@ class Echo(Channel):
 def test_on_a_busy_node_nothing_is_lost_and_nothing_comes_twice() -> None:
     """Every second answer comes too late. Somebody with many shells on the node ends nobody else's."""
     shells, turns = Shells(), itertools.cycle((True, False))
-    name = shells.add(Echo(), apart=False)
+    name = shells.add("job", Echo(), apart=False)
 
     def busy(action: str, *arguments: Any) -> Any:
         answer = shells.do(name, action, *arguments)
@@ -128,3 +130,17 @@ def test_on_a_busy_node_nothing_is_lost_and_nothing_comes_twice() -> None:
         said += piece
     assert said.decode().splitlines() == [f"line {number}" for number in range(50)]
     channel.close()
+
+
+def test_one_job_does_not_take_all_the_room_of_a_node() -> None:
+    shells = Shells()
+    opened = [shells.add("greedy", Echo(), apart=False) for _ in range(MAX_OPEN_OF_JOB)]
+    one_more = Echo()
+    with pytest.raises(EngineUnavailable, match=f"expected at most {MAX_OPEN_OF_JOB} shells and connections to greedy"):
+        shells.add("greedy", one_more, apart=False)
+    assert one_more.pieces.get_nowait() == b""  # it was closed
+    shells.do(shells.add("other", Echo(), apart=False), "close")
+    shells.do(opened.pop(), "close")
+    opened.append(shells.add("greedy", Echo(), apart=False))
+    for name in opened:
+        shells.do(name, "close")

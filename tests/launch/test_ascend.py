@@ -134,6 +134,65 @@ def test_tasks_without_addresses_of_their_own_are_told_apart_by_name() -> None:
     assert [server["server_id"] for server in servers] == ["train-1-worker-0", "train-1-worker-1"]
 
 
+def test_a_modelarts_job_is_told_its_framework() -> None:
+    fields = {"command": ["python3", "train.py"], "contract": "modelarts", "processes": "per_device"}
+    fields["framework"] = "mindspore-2.3"
+    assert plan_of("npu:1", (0,), fields=fields).tasks[0].env["MA_ENGINE_VERSION"] == "mindspore-2.3"
+    del fields["framework"]
+    assert "MA_ENGINE_VERSION" not in plan_of("npu:1", (0,), fields=fields).tasks[0].env
+
+
+class TestSuperPods:
+    def table_of(self, *pods: str | None, ips: bool = False) -> dict[str, Any]:
+        """The table of a job with a task of two NPUs in each of these pods."""
+        tasks = tuple(
+            TaskPlacement(
+                rank=rank,
+                node=f"node-{rank}",
+                address=f"10.88.0.{rank + 1}",
+                device_ids=(0, 1),
+                device_model="910c",
+                device_ips=(f"192.168.{rank}.1", f"192.168.{rank}.2") if ips else (),
+                super_pod=pod,
+                super_devices=(str(100 * rank), str(100 * rank + 1)) if pod else (),
+            )
+            for rank, pod in enumerate(pods)
+        )
+        fields = {"name": "a", "command": "x", "launch": "ascend", "nodes": len(pods), "resources": {"device": "npu:2"}}
+        plan = make_plan(
+            parse_job(fields),
+            job_id="train-1",
+            attempt=1,
+            placement=Placement(tasks=tasks, master_port=23456),
+            output="store://main/jobs/train-1/",
+        )
+        text = plan.tasks[0].files[f"{CONFIG}/rank_table.json"]
+        assert check(text) == []
+        made: dict[str, Any] = json.loads(text)
+        return made
+
+    def test_a_job_in_one_pod_needs_no_addresses(self) -> None:
+        made = self.table_of("7", "7")
+        assert made["version"] == "1.2"
+        servers = [{"server_id": "10.88.0.1"}, {"server_id": "10.88.0.2"}]
+        assert made["super_pod_list"] == [{"super_pod_id": "7", "server_list": servers}]
+        assert [device["super_device_id"] for device in made["server_list"][1]["device"]] == ["100", "101"]
+
+    def test_pods_of_equally_many_servers(self) -> None:
+        made = self.table_of("7", "8", ips=True)
+        assert [pod["super_pod_id"] for pod in made["super_pod_list"]] == ["7", "8"]
+
+    @pytest.mark.parametrize("pods", [("7", "7", "8"), ("7", None), (None, None)])
+    def test_what_1_2_cannot_say_is_1_0(self, pods: tuple[str | None, ...]) -> None:
+        made = self.table_of(*pods, ips=True)
+        assert made["version"] == "1.0"
+        assert "super_pod_list" not in made
+
+    def test_two_pods_need_addresses(self) -> None:
+        with pytest.raises(Unsupported, match="the addresses of the NPUs of node-0 are not known"):
+            self.table_of("7", "8")
+
+
 @pytest.mark.parametrize(
     ("method", "words"),
     [

@@ -5,6 +5,7 @@ With `--update-golden` the table of what was seen is written to docs/guide/clust
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -20,6 +21,7 @@ import pytest
 
 from danlu.client import Client
 from danlu.client.jobs.job import Job
+from danlu.node.supervise.processes import descendants, processes
 from danlu.spec.states import JobState
 from danlu.testing.machines import SWITCH, can_make_machines
 from danlu.testing.ray_cluster import HEAD, RayCluster, running_ray
@@ -160,6 +162,43 @@ def test_an_agent_is_killed(cluster: RayCluster, ray_server: RunningServer, tmp_
     table.add("agent of a node: `kill -9`", "the log goes on", seconds, training.finish())
 
 
+def test_an_agent_hangs_while_a_job_starts(
+    cluster: RayCluster, ray_server: RunningServer, tmp_path: Path, table: Table
+) -> None:
+    """Nobody knows whether its part was started: it is neither given up nor started a second time."""
+    with ray_server.client() as client:
+        wait_until(lambda: sum(node.is_reachable for node in client.nodes()) == 2, lambda: list(client.nodes()))
+        hung_at = time.monotonic()
+        kill(cluster, "one", "ray::Agent", how=signal.SIGSTOP)
+        job = client.jobs.submit(name="starts", command="echo $DANLU_RANK", nodes=2)
+        wait_until(lambda: "does not answer" in job.refresh().reason.message, lambda: job.row)
+        seen = time.monotonic() - hung_at
+        assert job.state is JobState.STARTING
+        kill(cluster, "one", "ray::Agent", how=signal.SIGCONT)
+        assert job.wait().state is JobState.SUCCEEDED, job.reason
+        assert len(job.details.attempts) == 1
+        said = sorted(line.text.strip() for line in job.logs())
+        assert said == ["0", "1"]
+    told = f"the job stays `starting` and says so after {seen:.0f} s; it ran, once, when the agent went on"
+    seconds = time.monotonic() - hung_at
+    table.add("agent of a node: hangs while a job starts", told, seconds, "4 of the log, none twice")
+
+
+def test_the_process_that_speaks_to_ray_hangs(
+    cluster: RayCluster, ray_server: RunningServer, tmp_path: Path, table: Table
+) -> None:
+    training = Training.begin(cluster, ray_server, tmp_path)
+    hung_at = time.monotonic()
+    os.kill(driver_of(ray_server), signal.SIGSTOP)
+    training.wait_for_reason("unreachable")
+    seen = time.monotonic() - hung_at
+    training.wait_for_reason("running")
+    training.wait_for_growth()
+    told = f"`unreachable` after {seen:.0f} s, then `running`, and the log goes on: the server started another one"
+    seconds = time.monotonic() - hung_at
+    table.add("process that speaks to Ray: hangs", told, seconds, training.finish())
+
+
 def test_a_raylet_is_killed_and_the_node_started_again(
     cluster: RayCluster, ray_server: RunningServer, tmp_path: Path, table: Table
 ) -> None:
@@ -201,7 +240,9 @@ def test_the_head_is_killed_and_started_again(
     training.wait_for_growth()
     grown = time.monotonic() - killed_at
     other = training.client.jobs.submit(name="other", command="echo here")
-    wait_until(lambda: "does not answer" in other.refresh().reason.message, lambda: other.row)
+    # placed before the server noticed, or not
+    endings = ("the head of the Ray cluster does not answer", "No node is reachable.")
+    wait_until(lambda: other.refresh().reason.message.endswith(endings), lambda: other.row)
     training.wait_for_growth()
     cluster.start_head()
     assert other.wait().state is JobState.SUCCEEDED, other.reason
@@ -262,9 +303,18 @@ def _times(cluster: RayCluster, job: Job, attempt: int) -> list[float]:
     return [float(line.split()[1]) for line in _written(cluster, job, attempt).splitlines() if line[:1].isdigit()]
 
 
-def kill(cluster: RayCluster, machine: str, *patterns: str) -> None:
+def driver_of(server: RunningServer) -> int:
+    """The process that speaks to Ray for a server."""
+    for pid in descendants(server.pid, processes()):
+        with contextlib.suppress(OSError):  # it has just ended
+            if b"danlu.engines.ray.driver" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                return pid
+    raise AssertionError("no process of the server speaks to Ray")
+
+
+def kill(cluster: RayCluster, machine: str, *patterns: str, how: signal.Signals = signal.SIGKILL) -> None:
     everything = cluster.machines.processes(machine)
     found = [pid for pid, line in everything.items() if any(pattern in line for pattern in patterns)]
     assert found, everything
     for pid in found:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, how)

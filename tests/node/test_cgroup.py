@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from danlu.node.supervise.cgroup import Groups, make_groups
+import pytest
+
+from danlu.node.supervise.cgroup import Groups, make_groups, remove_leftovers
 from danlu.node.task import TaskLimits
 
 
@@ -54,3 +57,21 @@ def test_processes_are_limited_and_refused_forks_counted(tmp_path: Path) -> None
     assert groups.num_refused_forks() == 0
     (group / "pids.events").write_text("max 7\n")
     assert groups.num_refused_forks() == 7
+
+
+def test_leftovers_are_removed_also_while_tasks_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A task removes its own group. That may be between the look at the folder and the look at its age."""
+    for name in ("danlu-a-ending", "danlu-a-left", "other"):
+        (tmp_path / name).mkdir()
+    real = os.path.isdir
+
+    def is_folder(path: str) -> bool:
+        found = real(path)
+        if path.endswith("-ending"):
+            os.rmdir(path)
+        return found
+
+    monkeypatch.setattr(os.path, "isdir", is_folder)
+    monkeypatch.setattr("danlu.node.supervise.cgroup.YOUNG_SECONDS", -60)
+    remove_leftovers({"pids": f"{tmp_path}/danlu-a-"})
+    assert os.listdir(tmp_path) == ["other"]

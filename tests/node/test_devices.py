@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from danlu.node import devices
-from danlu.node.devices import Found, parse_hccn_conf, parse_hccn_tool, parse_npu_smi, parse_nvidia_smi
+from danlu.node.devices import Found, parse_hccn_conf, parse_hccn_tool, parse_npu_smi, parse_nvidia_smi, parse_spod_info
 
 RECORDED = Path(__file__).with_name("recorded")
 FAKE_NVML = """
@@ -79,13 +79,16 @@ def found_by_a_process(env: dict[str, str]) -> list[dict[str, object]]:
     return found
 
 
+NO_POD = {"super_pod": None, "super_device": None}
+
+
 def test_nvml_is_asked_through_its_library(tmp_path: Path) -> None:
     (tmp_path / "nvml.c").write_text(FAKE_NVML)
     library = tmp_path / "libnvidia-ml.so.1"
     subprocess.run(["g++", "-x", "c", "-shared", "-fPIC", "-w", "-o", library, tmp_path / "nvml.c"], check=True)
     assert found_by_a_process({"LD_LIBRARY_PATH": str(tmp_path)}) == [
-        {"type": "gpu", "model": "h100-80gb-hbm3", "id": 1, "ip": None, "uuid": "GPU-a"},
-        {"type": "gpu", "model": "h100-80gb-hbm3", "id": 0, "ip": None, "uuid": "GPU-b"},
+        {"type": "gpu", "model": "h100-80gb-hbm3", "id": 1, "ip": None, "uuid": "GPU-a", **NO_POD},
+        {"type": "gpu", "model": "h100-80gb-hbm3", "id": 0, "ip": None, "uuid": "GPU-b", **NO_POD},
     ]
 
 
@@ -105,6 +108,20 @@ def test_tools_in_the_path_are_asked(tmp_path: Path) -> None:
         ("npu", 0, "192.168.7.0"),
         ("npu", 1, "192.168.7.1"),
     ]
+
+
+def test_chips_of_an_a3_say_their_super_pod(tmp_path: Path) -> None:
+    (tmp_path / "npu-smi").write_text(
+        f'#!/bin/sh\n[ "$*" = info ] && exec cat {RECORDED}/npu-smi-a3.txt\n'
+        'echo "    SDID : $((16777216 + 2 * $5 + $7))"\necho "    Super Pod Size : 384"\n'
+        'echo "    Super Pod ID : 3"\necho "    Server Index : 4"\n'
+    )
+    (tmp_path / "npu-smi").chmod(0o755)
+    found = found_by_a_process({"PATH": f"{tmp_path}:/usr/bin:/bin"})
+    assert [(one["super_pod"], one["super_device"]) for one in found] == [
+        ("3", str(16777216 + number)) for number in range(4)
+    ]
+    assert parse_spod_info("This device does not support querying spod-info.") is None
 
 
 def test_a_tool_that_fails_or_is_missing_says_nothing(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ class TestOverHttp:
     def test_what_is_wrong_is_named(self, api: Api) -> None:
         for body, told in (
             ({}, "required"),
-            ({"reason": " "}, "says nothing"),
+            ({"reason": " "}, "expected a few words"),
             ({"reason": "x" * 301}, "at most 300 characters"),
         ):
             response = api("PUT", "/nodes/here/drain", json=body)

@@ -49,6 +49,20 @@ class TestEnds:
         world.tick(2)
         assert (world.job(job_id).state, world.job(job_id).attempt) == (JobState.STARTING, 2)
 
+    def test_the_event_of_a_retry_is_of_the_attempt_that_failed(self, world: World) -> None:
+        job_id = world.started(retry={"max": 1, "on": ["lost"], "backoff": "30s"})
+        want(world, job_id, "pause")
+        world.tick(2)
+        want(world, job_id, "resume")
+        world.tick(2)
+        world.engine.run(job_id, 2)
+        world.tick()
+        world.engine.lose(job_id, attempt=2)
+        world.tick()
+        with world.database.reading() as session:
+            told = [(event.attempt, event.kind) for event in jobs.list_events(session, job_id, after=0, limit=100)]
+        assert told[-2:] == [(2, "lost"), (2, "retry")]
+
     def test_a_reason_that_the_policy_does_not_name_is_not_tried_again(self, world: World) -> None:
         job_id = world.started(retry={"max": 5, "on": ["lost"]})
         world.engine.finish(job_id, code=1)

@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from sqlalchemy import event
+from tests.support.statements import statements
 from tests.support.steps import want
 from tests.support.world import World
 
 from danlu.spec.states import JobState
 from danlu.store.queries import nodes
-
-
-@contextmanager
-def statements(world: World) -> Iterator[list[str]]:
-    """What the database is asked meanwhile."""
-    asked: list[str] = []
-
-    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        asked.append(statement)
-
-    event.listen(world.database.engine, "before_cursor_execute", note)
-    try:
-        yield asked
-    finally:
-        event.remove(world.database.engine, "before_cursor_execute", note)
 
 
 def look(world: World) -> None:

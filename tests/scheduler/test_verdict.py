@@ -20,7 +20,7 @@ def seen(rank: int, state: str, code: int | None = None, ended_at: float | None 
 OK = seen(0, "succeeded", 0, 9.0)
 
 ENDS: list[tuple[str, list[Seen], Reason | None, str, str, str]] = [
-    ("all well", [OK, seen(1, "succeeded", 0)], None, "succeeded", "done", "The command succeeded on every node."),
+    ("all well", [OK, seen(1, "succeeded", 0)], None, "succeeded", "done", "Completed on all nodes."),
     ("a code", [OK, seen(1, "failed", 3, 5.0)], None, "failed", "exit_code", "rank 1 ended with code 3"),
     ("a signal", [seen(0, "failed", 139, 5.0)], None, "failed", "killed_by_signal", "rank 0 was killed by SIGSEGV"),
     (
@@ -53,7 +53,7 @@ ENDS: list[tuple[str, list[Seen], Reason | None, str, str, str]] = [
         None,
         "lost",
         "lost",
-        "rank 0: The process that supervises a task is gone and did not record an end.",
+        "rank 0: The process that supervises a task disappeared without recording an end.",
     ),
     (
         "stopped",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -12,14 +13,17 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 from pydantic import BaseModel, ConfigDict
 
 from danlu.engines.settings import EngineSettings
+from danlu.errors import DanluError
 from danlu.launch import Plan
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.states import TaskState
 
 __all__ = [
     "CanConnect",
+    "CanCopyLogs",
     "CanOpenChannels",
     "Channel",
+    "CopiedLog",
     "Credentials",
     "Engine",
     "EngineSettings",
@@ -31,6 +35,8 @@ __all__ = [
     "TerminalSize",
     "UsagePiece",
 ]
+
+log = logging.getLogger(__name__)
 
 
 CONNECT_SECONDS = 15.0
@@ -85,6 +91,13 @@ class LogPiece(NamedTuple):
     """Bytes of a log, and when it was how long."""
 
     data: bytes
+    marks: Sequence[LogMark]
+
+
+class CopiedLog(NamedTuple):
+    """How many bytes of a log were copied into a file, and when it was how long."""
+
+    size: int
     marks: Sequence[LogMark]
 
 
@@ -180,6 +193,19 @@ class CanConnect(Protocol):
         ...
 
 
+@runtime_checkable
+class CanCopyLogs(Protocol):
+    """An engine that has other processes write logs of other machines into files of this one."""
+
+    def copy_log(self, handle: Handle, offset: int, *, limit: int, after_mark: int, path: Path, at: int) -> CopiedLog:
+        """`read_log_piece`, with the bytes written to a file, `at` bytes after its beginning. Its folder exists.
+
+        The disk is full  -> raise StorageFull; a part may have been written
+        No answer in time -> raise EngineUnreachable; the same bytes may still be written there later
+        """
+        ...
+
+
 class Engine(ABC):
     """Starts, watches and ends tasks. Holds no state that a restart would lose."""
 
@@ -205,7 +231,7 @@ class Engine(ABC):
         return ()
 
     def keep_away_from(self, addresses: Sequence[str]) -> None:  # noqa: B027
-        """From now on, start tasks so that they do not reach these machines, which are other engines'."""
+        """From now on, tasks do not reach these machines, which are other engines'; those that run included."""
 
     @abstractmethod
     def start(self, plan: Plan, credentials: Credentials) -> Sequence[Handle]:
@@ -246,8 +272,15 @@ class Engine(ABC):
         return None
 
     def read_usages(self, asked: Sequence[tuple[Handle, int, int]]) -> Sequence[UsagePiece | None]:
-        """`read_usage` of many tasks: handle, generation and offset of each."""
-        return [self.read_usage(*one) for one in asked]
+        """`read_usage` of many tasks: handle, generation and offset of each. One that cannot be read is None."""
+        found: list[UsagePiece | None] = []
+        for handle, generation, offset in asked:
+            try:
+                found.append(self.read_usage(handle, generation, offset))
+            except (DanluError, OSError) as error:
+                log.warning("what rank %s of %s uses cannot be read: %s", handle.rank, handle.job_id, error)
+                found.append(None)
+        return found
 
     @abstractmethod
     def stop(self, handles: Sequence[Handle], grace_seconds: float) -> None:

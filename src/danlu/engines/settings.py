@@ -45,12 +45,12 @@ class EngineOptions(BaseModel):
     """Simulated devices, such as npu:910b:8, to try things without hardware."""
 
     homes_dir: Path | None = None
-    """Home folders of people, which outlive jobs (`contract: apulis`); `homes` in the data folder when left out. With
+    """Home folders of people, which outlive jobs (`contract: apulis`); `homes` in the data folder when omitted. With
     several machines it has to be a path that all of them mount."""
 
     shared_dir: Path | None = None
-    """Folders that the jobs of a project share as `/data` (`contract: apulis`); `shared` in the data folder when left
-    out. With several machines it has to be a path that all of them mount."""
+    """Folders that the jobs of a project share as `/data` (`contract: apulis`); `shared` in the data folder when
+    omitted. With several machines it has to be a path that all of them mount."""
 
     max_tasks: int = Field(default=0, ge=0)
     """Maximum number of concurrent tasks on this machine; 0: four per core, at least 16."""
@@ -61,7 +61,7 @@ class EngineOptions(BaseModel):
 
     input_networks: str = ""
     """Networks, separated by commas, that inputs (`https://`, `s3://` in `data`) may be fetched from beside public
-    addresses, such as 10.1.0.0/16. None when left out: jobs would reach services of the nodes and their networks."""
+    addresses, such as 10.1.0.0/16. None when omitted: jobs would reach services of the nodes and their networks."""
 
     max_input_bytes: int = Field(default=200 << 30, ge=0)
     """Most bytes of one file that is fetched from an `https://` or `s3://` address; 0: any amount."""
@@ -102,7 +102,7 @@ class EngineOptions(BaseModel):
     it is started elsewhere. A head must be back within this time."""
 
     node_dir: Path | None = None
-    """Folder for tasks on the nodes of a cluster; `~/.danlu/nodes` of whoever runs Ray there when left out."""
+    """Folder for tasks on the nodes of a cluster; `~/.danlu/nodes` of whoever runs Ray there when omitted."""
 
     @field_validator("input_networks")
     @classmethod
@@ -169,6 +169,11 @@ class EngineSettings(EngineOptions):
     @property
     def lease_file(self) -> Path:
         return self.work_dir.absolute() / ".lease"
+
+    @property
+    def closed_file(self) -> Path:
+        """Addresses of machines that jobs do not reach, one per line. Grows while jobs run."""
+        return self.work_dir.absolute() / ".closed"
 
     @property
     def kept(self) -> Mapping[str, Path]:

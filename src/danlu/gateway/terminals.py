@@ -182,10 +182,10 @@ class Terminals:
         with self._lock:
             users = [terminal.guest.user_id for terminal in self._open.values()] + self._opening
             if users.count(guest.user_id) >= self._max_per_person:
-                told = f"you have {self._max_per_person} shells open, and that is the most; close one first"
+                told = f"you have {self._max_per_person} shells open, which is the maximum; close one first"
                 raise TooManyRequests(told, retry_after_seconds=RETRY_SECONDS)
             if len(users) >= MAX_TERMINALS:
-                told = f"{MAX_TERMINALS} shells are open on this server, and that is the most; try again later"
+                told = f"{MAX_TERMINALS} shells are open on this server, which is the maximum; try again later"
                 raise TooManyRequests(told, retry_after_seconds=RETRY_SECONDS)
             self._opening.append(guest.user_id)
         try:

@@ -53,7 +53,7 @@ TOLD = {
     "DANLU_SIMULATED_DEVICES": Told("1: the NPUs are simulated, there is no such hardware", "your code"),
 }
 FILES = {
-    "rank_table.json": "the rank table, version 1.0, the same bytes in every task, made anew for each attempt",
+    "rank_table.json": "the rank table, version 1.0, or 1.2 on super pods: the same bytes in every task of an attempt",
     "per_device.py": "starts the command once for each NPU and ends all when one fails",
     "processes.json": "the variables and the log file of each of these processes",
 }
@@ -83,11 +83,11 @@ def build_table(job_id: str, placement: Placement) -> RankTable:
     for place in placement.tasks:
         name = plain.host_name(job_id, place.rank)
         devices = tuple(
-            RankedDevice(device_id, ip, first + index)
+            RankedDevice(device_id, ip, first + index, *place.super_devices[index : index + 1])
             for index, (device_id, ip) in enumerate(zip(place.device_ids, device_ips(place), strict=True))
         )
         # tasks that share the machine's network have one address together; a server_id need not be an address
-        servers.append(Server(place.address if are_own else name, name, devices))
+        servers.append(Server(place.address if are_own else name, name, devices, place.super_pod or ""))
         first += len(devices)
     return RankTable(tuple(servers))
 
@@ -216,6 +216,8 @@ def _check_place(place: TaskPlacement, count: int) -> None:
 
 
 def _check_addresses(placement: Placement) -> None:
+    if len(build_table("", placement).servers_by_pod) == 1:
+        return  # inside a super pod devices do not use their network cards
     for place in placement.tasks:
         if not all(device_ips(place)):
             raise Unsupported(

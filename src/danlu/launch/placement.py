@@ -31,6 +31,12 @@ class TaskPlacement(BaseModel):
     device_uuids: tuple[str, ...] = ()
     """What the devices are called wherever they are seen from, in the order of the ids; empty when not known."""
 
+    super_pod: str | None = None
+    """The super pod that all of its devices are in, if the node knows."""
+
+    super_devices: tuple[str, ...] = ()
+    """The numbers of the devices in it, in the order of the ids; empty when not known."""
+
     has_simulated_devices: bool = False
     root: str = SANDBOX_ROOT
     """The folder that holds input/, code/, output/ and model/ as the task sees them."""

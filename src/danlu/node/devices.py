@@ -31,6 +31,10 @@ class Found(NamedTuple):
     """The address of its own network card."""
 
     uuid: Optional[str] = None
+    super_pod: Optional[str] = None
+    """The super pod that it is in, and its number there."""
+
+    super_device: Optional[str] = None
 
 
 class Inventory(NamedTuple):
@@ -49,7 +53,16 @@ def find_devices(dev: str = "/dev") -> Inventory:
     if not npus and not problems:
         npus = [Found("npu", None, number) for number in _numbers(names, "davinci")]
     ips = npu_ips([npu.id for npu in npus])
-    return Inventory([*gpus, *(npu._replace(ip=ips.get(npu.id)) for npu in npus)], problems)
+    return Inventory([*gpus, *(in_super_pod(npu._replace(ip=ips.get(npu.id))) for npu in npus)], problems)
+
+
+def in_super_pod(npu: Found) -> Found:
+    """Say which super pod an NPU is in. Only an Atlas A3 can be in one, whose boards have two chips each."""
+    if npu.model != "910c":
+        return npu
+    board, chip = divmod(npu.id, 2)
+    told = parse_spod_info(say("npu-smi", "info", "-t", "spod-info", "-i", str(board), "-c", str(chip)))
+    return npu if told is None else npu._replace(super_pod=told[0], super_device=told[1])
 
 
 def nvml_gpus() -> list[Found]:
@@ -123,6 +136,13 @@ def parse_hccn_tool(text: str) -> Optional[str]:
     """Read the answer of `hccn_tool -i N -ip -g`."""
     found = re.search(r"^\s*ipaddr\s*:\s*([0-9A-Fa-f.:]+)\s*$", text, re.MULTILINE)
     return found[1] if found else None
+
+
+def parse_spod_info(text: str) -> Optional[tuple[str, str]]:
+    """Read the answer of `npu-smi info -t spod-info`: the super pod's id, and the chip's number in it."""
+    pod = re.search(r"^\s*Super Pod ID\s*:\s*(\d+)\s*$", text, re.MULTILINE)
+    device = re.search(r"^\s*SDID\s*:\s*(\d+)\s*$", text, re.MULTILINE)
+    return (pod[1], device[1]) if pod and device else None
 
 
 def parse_hccn_conf(text: str) -> dict[int, str]:

@@ -19,8 +19,11 @@ from danlu.node.devices import find_devices
 from danlu.node.image.tool import BUILT_IN, storage_options
 from danlu.node.supervise import cgroup, image_root, network, overlay
 from danlu.node.supervise.seccomp import build_filter
-from danlu.node.supervise.way_out import PROGRAM, open_way_out
+from danlu.node.supervise.way_out import PROGRAM, ClosedAddresses, open_way_out
 from danlu.node.task import Overlay
+
+TRY_SECONDS = 30
+"""For one program. On a machine with much other work it takes seconds to start one."""
 
 _TRY_BWRAP = (
     *("--unshare-pid", "--unshare-uts", "--unshare-ipc", "--die-with-parent", "--hostname", "probe"),
@@ -98,7 +101,7 @@ def _try_way_out() -> str:
     if program is None:
         return f"{PROGRAM} is not installed"
     try:
-        os.close(open_way_out(network.make_network(["10.88.0.1"]), program))
+        os.close(open_way_out(network.make_network(["10.88.0.1"]), program, closed=ClosedAddresses("")))
     except OSError as error:
         return str(error)
     return ""
@@ -124,7 +127,7 @@ def _try(argv: list[str], net: network.Network | None) -> str:
             os.close(said)
             if net is not None:
                 network.enter(net)
-            done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=10, check=False)
+            done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=TRY_SECONDS, check=False)
             if done.returncode != 0:
                 os.write(say, done.stderr[:1000] or b"ended with %d" % done.returncode)
         except (OSError, subprocess.TimeoutExpired) as error:

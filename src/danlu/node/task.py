@@ -320,8 +320,8 @@ class Gang(NamedTuple):
     overlay_addresses: tuple[str, ...] = ()
     """Addresses of that network that other nodes reach."""
 
-    closed: tuple[str, ...] = ()
-    """Addresses that the way out does not lead to, beside those of this node: the other nodes of its cluster."""
+    closed_file: str = ""
+    """The file of addresses that the way out does not lead to, beside those of this node; empty: there are none."""
 
 
 def to_json(task: Task) -> str:

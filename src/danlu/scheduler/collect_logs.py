@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from pathlib import Path
 
-from danlu.engines.base import Engine, Handle, Observation
+from danlu.engines.base import CanCopyLogs, Engine, Handle, LogMark, Observation
 from danlu.errors import DanluError
 from danlu.store.logs.index import Logs
 from danlu.store.logs.segments import SEGMENT_BYTES
@@ -19,6 +21,9 @@ PIECE_BYTES = SEGMENT_BYTES
 
 NUM_THREADS, NUM_REMOTE_THREADS = 2, 4
 """Of an engine on other machines, threads mostly wait for the network."""
+
+MUCH_BYTES = 256 << 10
+"""Whoever writes so much between two looks has probably written more meanwhile: it is read on until nothing is new."""
 
 PATIENCE_SECONDS = 0.05
 """How long a scheduler tick waits for all copies: most are done by then, and long ones continue without it."""
@@ -68,10 +73,11 @@ class LogCopier:
         with self._changed:
             self._asked.add(handle)
             known = self._tasks.get(handle)
-            if known is not None and not known.is_done:
-                known.wanted = max(known.wanted, seen.log_bytes)
             if known is None:
-                known = self._tasks[handle] = _Task(engine, handle, task.log_bytes, seen.log_bytes)
+                known = self._tasks[handle] = _Task(engine, handle, stored=task.log_bytes, wanted=task.log_bytes)
+            is_at_rest, known.wanted = known.is_done, max(known.wanted, seen.log_bytes)
+            if is_at_rest and not known.is_done:
+                known.stored = max(known.stored, task.log_bytes)
                 self._queue.append(known)
                 self._begin_thread(NUM_REMOTE_THREADS if engine.is_remote else NUM_THREADS)
                 self._changed.notify_all()
@@ -90,7 +96,7 @@ class LogCopier:
     def _run(self) -> None:
         while (task := self._next()) is not None:
             problem: DanluError | None = None
-            stored = task.stored
+            stored = before = task.stored
             try:
                 stored = copy_piece(self._logs, task.engine, task.handle, task.stored, task.wanted)
             except DanluError as error:
@@ -98,11 +104,11 @@ class LogCopier:
             except Exception as error:  # a bug that one log meets must not stop the others
                 problem = DanluError(f"the log of {task.handle.job_id} cannot be copied: {error}")
             with self._changed:
-                is_stuck = stored <= task.stored and problem is None
+                is_stuck = stored <= before and problem is None
                 task.stored, task.problem = stored, problem
                 if is_stuck:  # what was seen cannot be read (yet)
                     task.wanted = stored
-                elif stored % PIECE_BYTES == 0:  # whoever fills a piece has probably begun the next one
+                elif stored - before >= MUCH_BYTES or stored % PIECE_BYTES == 0:
                     task.wanted = max(task.wanted, stored + 1)
                 if not task.is_done:
                     self._queue.append(task)
@@ -127,9 +133,28 @@ def copy_piece(logs: Logs, engine: Engine, handle: Handle, stored: int, wanted: 
     if end - end % SEGMENT_BYTES > stored >= SEGMENT_BYTES:  # its middle would be removed as soon as it is stored
         return end - end % SEGMENT_BYTES if logs.skip(*place, offset=stored, to=end) else logs.length(*place)
     limit = PIECE_BYTES - stored % PIECE_BYTES  # also what was written since it was seen
-    data, marks = engine.read_log_piece(handle, stored, limit=limit, after_mark=logs.last_mark(*place))
-    if not data:
-        return stored
-    stored = logs.append(*place, offset=stored, data=data)
-    logs.add_marks(*place, [(mark.offset, datetime.fromtimestamp(mark.at, timezone.utc)) for mark in marks])
-    return stored
+    if isinstance(engine, CanCopyLogs):
+        length, marks = _have_copied(logs, engine, handle, stored, limit)
+    else:
+        data, marks = engine.read_log_piece(handle, stored, limit=limit, after_mark=logs.last_mark(*place))
+        length = logs.append(*place, offset=stored, data=data)
+    if length > stored:
+        logs.add_marks(*place, [(mark.offset, datetime.fromtimestamp(mark.at, timezone.utc)) for mark in marks])
+    return length
+
+
+def _have_copied(
+    logs: Logs, engine: CanCopyLogs, handle: Handle, stored: int, limit: int
+) -> tuple[int, Sequence[LogMark]]:
+    """Let the engine write into the store's file; return the stored length and the new marks."""
+    place = (handle.job_id, handle.attempt, handle.rank)
+    after_mark = logs.last_mark(*place)
+    marks: list[LogMark] = []
+
+    def write(path: Path, at: int) -> int:
+        copied = engine.copy_log(handle, stored, limit=limit, after_mark=after_mark, path=path, at=at)
+        marks.extend(copied.marks)
+        return copied.size
+
+    job_id, attempt, rank = place
+    return logs.fill(job_id, attempt, rank=rank, offset=stored, write=write), marks

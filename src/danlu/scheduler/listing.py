@@ -27,18 +27,19 @@ def nodes_of(name: str, engine: Engine, *, others: Mapping[str, NodeInfo]) -> li
 
 
 def keep_apart(engines: Mapping[str, Engine]) -> None:
-    """Tell each engine which machines are those of the others."""
-    if len(engines) < 2:
-        return
+    """Tell each engine which machines are those of the others. One that is alone may have new addresses itself."""
     addresses: dict[str, Iterable[str]] = {}
     for name, engine in engines.items():
         try:
-            addresses[name] = engine.addresses()
+            addresses[name] = engine.addresses() if len(engines) > 1 else ()
         except DanluError as error:
             log.warning("cannot list the machines of engine %s: %s", name, error)
             return  # what was said before stays
     for name, engine in engines.items():
-        engine.keep_away_from(sorted({one for other in engines if other != name for one in addresses[other]}))
+        try:
+            engine.keep_away_from(sorted({one for other in engines if other != name for one in addresses[other]}))
+        except OSError as error:  # such as a full disk
+            log.warning("cannot say to engine %s which machines are others': %s", name, error)
 
 
 def _is_here(address: str) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from sqlalchemy.orm import Session
 
@@ -17,12 +18,16 @@ from danlu.store.queries import jobs, nodes, people, quotas
 
 def load_snapshot(
     session: Session, infos: Mapping[str, NodeInfo], *, specs: SpecCache, running: RunningJobs
-) -> tuple[Snapshot, dict[str, jobs.QueueRow]]:
-    """The snapshot, and the queued rows by id. A row whose spec cannot be read is only among the rows."""
+) -> tuple[Snapshot, dict[str, jobs.QueueRow], dict[str, Drain]]:
+    """The snapshot without its nodes, the queued rows by id, and the drains.
+
+    A row whose spec cannot be read is only among the rows. Whoever needs the nodes makes `free_nodes` of it.
+    """
     rows = jobs.queue(session)
     specs.add(jobs.specs_of(session, specs.unknown(row.id for row in rows)))
     queue = tuple(queued_job(row, spec) for row in rows if (spec := specs.get(row.id)) is not None)
-    return load_running(session, infos, running.load(session, infos, specs), queue=queue), {row.id: row for row in rows}
+    snapshot = _snapshot(session, running.load(session, infos, specs), queue)
+    return snapshot, {row.id: row for row in rows}, load_drains(session)
 
 
 def queued_job(row: jobs.QueueRow, spec: JobSpec) -> QueuedJob:
@@ -41,10 +46,15 @@ def load_running(
     session: Session, infos: Mapping[str, NodeInfo], running: tuple[RunningJob, ...], *, queue: tuple[QueuedJob, ...]
 ) -> Snapshot:
     """The snapshot of what runs, with the given queue."""
+    found = _snapshot(session, running, queue)
+    return replace(found, nodes=tuple(free_nodes(infos, running, load_drains(session))))
+
+
+def _snapshot(session: Session, running: tuple[RunningJob, ...], queue: tuple[QueuedJob, ...]) -> Snapshot:
     projects, users = quotas.all_quotas(session)
     return Snapshot(
         queue=queue,
-        nodes=tuple(_free_nodes(infos, running, load_drains(session))),
+        nodes=(),
         ports_in_use=_ports(running, queue),
         running=running,
         quotas=Quotas(projects, users),
@@ -63,9 +73,10 @@ def load_drains(session: Session) -> dict[str, Drain]:
     return {name: Drain(row.reason, row.evicts) for name, row in nodes.drains(session).items()}
 
 
-def _free_nodes(
+def free_nodes(
     infos: Mapping[str, NodeInfo], running: Iterable[RunningJob], drains: Mapping[str, Drain]
-) -> Iterable[FreeNode]:
+) -> Iterator[FreeNode]:
+    """The nodes, and what the running jobs leave free on each."""
     used: dict[str, list[RunningTask]] = {}
     for job in running:
         for task in job.tasks:

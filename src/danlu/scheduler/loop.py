@@ -16,10 +16,11 @@ from danlu.scheduler.aside import Aside
 from danlu.scheduler.collect_logs import PATIENCE_SECONDS, LogCopier
 from danlu.scheduler.collect_usage import Collector
 from danlu.scheduler.context import Context
+from danlu.scheduler.kept import KeptState
 from danlu.scheduler.listing import keep_apart, nodes_of
 from danlu.scheduler.live import LiveJob, LiveJobs
 from danlu.scheduler.loading import load_snapshot
-from danlu.scheduler.policy.decide import decide, next_deadline
+from danlu.scheduler.policy.decide import next_deadline
 from danlu.scheduler.policy.snapshot import Evict, GiveUp, Start, Wait
 from danlu.scheduler.preempting import preempt
 from danlu.scheduler.reconcile import end_unstarted, is_unchanged, reconcile, set_waiting_for_disk
@@ -83,9 +84,8 @@ class Scheduler:
         self._copier = LogCopier(context.logs, patience_seconds=patience_seconds)
         self._aside = Aside()
         self._specs = SpecCache()
-        self._live, self._running = LiveJobs(context, self._specs), RunningJobs()
-        self._wake = threading.Event()
-        self._stopping = threading.Event()
+        self._live, self._running, self._kept = LiveJobs(context, self._specs), RunningJobs(), KeptState()
+        self._wake, self._stopping = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
         self._kill_at: dict[tuple[str, int], float] = {}
         self._start_again_at: dict[tuple[str, int], float] = {}
@@ -333,11 +333,11 @@ class Scheduler:
         context = self._context
         context.database.write(jobs.settle_waiting, context.now())
         with context.database.reading() as session:
-            snapshot, rows = load_snapshot(session, self._infos, specs=self._specs, running=self._running)
+            snapshot, rows, drains = load_snapshot(session, self._infos, specs=self._specs, running=self._running)
         for job_id in set(rows) - {job.id for job in snapshot.queue}:
             self._give_up(GiveUp(job_id, reason("cannot_plan", "this version of Danlu cannot parse the job's spec")))
         num_started, waits, used = 0, [], time.thread_time()
-        for action in decide(snapshot, context.now()):
+        for action in self._kept.decide(snapshot, self._infos, drains, now=context.now()):
             if isinstance(action, Start) and num_started and time.thread_time() - used > self._burst_seconds:
                 self._queue_changed = True  # the others have their turn after a look at what runs
             elif isinstance(action, Start):

@@ -291,14 +291,14 @@ def _settle(
         end = reason("stopped_by_user") if why.code == PREEMPTED else why
         jobs.move_job(session, job, JobState.STOPPED, end, ended_at=ended_at)
     elif wants_run and pause is not None:
-        number, most = job.num_retries + 1, live.spec.retry.max
-        told = say("retry_in", inner=why.message, time=show_duration(pause), number=number, most=most)
+        retry, most = job.num_retries + 1, live.spec.retry.max
+        told = say("retry_in", inner=why.message, time=show_duration(pause), number=retry, most=most)
         jobs.move_job(
             session,
             job,
             JobState.QUEUED,
             reason("retry_wait", told),
-            num_retries=job.num_retries + 1,
+            num_retries=retry,
             not_before=now + timedelta(seconds=pause),
             queued_at=now,
         )

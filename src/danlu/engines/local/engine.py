@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from typing import Any, ClassVar, NamedTuple
 
 from danlu.engines.base import (
@@ -44,12 +45,15 @@ from danlu.node import probe
 from danlu.node.environment.kept import list_kept
 from danlu.node.measure.usage_file import read_usage
 from danlu.node.supervise.api_door import API_ADDRESS
-from danlu.node.supervise.records import CONTROL, EXIT, LOCK, STATUS, is_locked, take_lock
+from danlu.node.supervise.records import CONTROL, EXIT, LOCK, LOG, STATUS, is_locked, take_lock
+from danlu.node.supervise.way_out import own_addresses, write_closed
 from danlu.node.task import Gang, Overlay
 from danlu.spec.devices import Device
 from danlu.spec.nodes import EnvironmentInfo
 
 MIN_TASKS, TASKS_PER_CORE = 16, 4
+PROBE_SECONDS = 180
+"""For all that is tried of a machine: a tenth of a second, or much longer where others keep it busy."""
 
 
 class LocalEngine(Engine):
@@ -74,7 +78,9 @@ class LocalEngine(Engine):
         software = software if settings.uv else replace(software, uv="")
         self._can = _abilities(settings, found, software)
         self._node = _node_info(settings, found, self._can, software).model_copy(update={"engine": self.name})
-        self._closed: tuple[str, ...] = ()
+        self._closing = Lock()
+        if not settings.closed_file.exists():  # what was closed before this engine was made stays
+            self.keep_away_from(())
 
     def nodes(self) -> Sequence[NodeInfo]:
         kept = list_kept(str(self.settings.environments_dir))
@@ -84,16 +90,20 @@ class LocalEngine(Engine):
         return [self._node.model_copy(update={"environments": found})]
 
     def start(self, plan: Plan, credentials: Credentials) -> Sequence[Handle]:
-        cluster = Cluster(addresses=self._closed)
-        return self.start_here(plan, plan.tasks, credentials=credentials, cluster=cluster)
+        return self.start_here(plan, plan.tasks, credentials=credentials)
 
     def keep_away_from(self, addresses: Sequence[str]) -> None:
-        self._closed = tuple(addresses)
+        """Nor do tasks reach what this machine has got in the way of addresses since they started."""
+        with self._closing:
+            write_closed(str(self.settings.closed_file), {*addresses, *own_addresses()})
 
     def start_here(
-        self, plan: Plan, tasks: Sequence[TaskPlan], *, credentials: Credentials, cluster: Cluster
+        self, plan: Plan, tasks: Sequence[TaskPlan], *, credentials: Credentials, overlay: Overlay | None = None
     ) -> Sequence[Handle]:
-        """Start those tasks of an attempt whose node is this machine; others may be elsewhere in the cluster."""
+        """Start those tasks of an attempt whose node is this machine.
+
+        `overlay`: how they reach the others of the gang in the cluster; None: all of the gang is here.
+        """
         gang = GangFolder.of(self._work_dir, plan.job_id, attempt=plan.attempt)
         for task in tasks:
             check_task(task, gang.task(task.rank), can=self._can)
@@ -104,7 +114,7 @@ class LocalEngine(Engine):
         try:
             missing = [task for task in tasks if not _has_begun(gang.task(task.rank))]
             if missing:
-                part = _Part(missing, gang, cluster, start_lock)
+                part = _Part(missing, gang, overlay, start_lock)
                 self._start_part(plan, part, credentials)
         finally:
             os.close(start_lock)
@@ -115,6 +125,10 @@ class LocalEngine(Engine):
 
     def read_log(self, handle: Handle, offset: int, limit: int) -> bytes:
         return read_log(TaskFolder.of(self._work_dir, handle), offset=offset, limit=limit)
+
+    def log_file(self, handle: Handle) -> Path:
+        """Return where the log of a task is, or will be."""
+        return TaskFolder.of(self._work_dir, handle).path / LOG
 
     def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
         return read_marks(TaskFolder.of(self._work_dir, handle), offset)
@@ -173,7 +187,7 @@ class LocalEngine(Engine):
         if not (self._can.has_own_network and plan.has_own_network):
             return Gang(folders=folders, secrets=credentials.secrets, addresses=(), way_out="")
         here = tuple(sorted({task.address for task in plan.tasks if task.node == part.tasks[0].node}))
-        overlay = part.cluster.overlay
+        overlay = part.overlay
         return Gang(
             folders=folders,
             secrets=credentials.secrets,
@@ -182,7 +196,7 @@ class LocalEngine(Engine):
             forwarder=forwarder_command(self.settings, credentials),
             overlay=overlay,
             overlay_addresses=here if overlay is not None else (),
-            closed=part.cluster.addresses,
+            closed_file=str(self.settings.closed_file),
         )
 
     def _start_shims(self, gang: Gang, *, lock: int) -> None:
@@ -206,22 +220,12 @@ class LocalEngine(Engine):
         empty(trash(self._work_dir))
 
 
-class Cluster(NamedTuple):
-    """What a node is part of."""
-
-    overlay: Overlay | None = None
-    """How it reaches the other nodes of a gang; None: all of the gang is here."""
-
-    addresses: tuple[str, ...] = ()
-    """Of its nodes: no job has business with what listens there."""
-
-
 class _Part(NamedTuple):
     """Those tasks of an attempt that are started now, on this machine."""
 
     tasks: Sequence[TaskPlan]
     gang: GangFolder
-    cluster: Cluster
+    overlay: Overlay | None
     start_lock: int
 
 
@@ -260,7 +264,10 @@ def _probe(settings: EngineSettings) -> dict[str, Any]:
         str(NODE_SCRIPTS / "probe.py"),
         f"danlu-{settings.server_id}",
     ]
-    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=False)
+    try:
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise EngineUnavailable(f"cannot try out this machine: no answer within {PROBE_SECONDS} s") from None
     if done.returncode != 0:
         problem = done.stderr.decode(errors="replace").strip().splitlines()
         raise EngineUnavailable(f"cannot try out this machine: {problem[-1] if problem else done.returncode}")
@@ -298,11 +305,9 @@ def _machine(settings: EngineSettings, bwrap: str, software: Software) -> sandbo
     inside = tuple(map(str, prefixes))
     editable = [place for place in software.folders if not any(is_below(str(place), one) for one in inside)]
     shown = dict.fromkeys((*prefixes, NODE_SCRIPTS.parent, *editable, *settings.show))
-    return sandbox.Machine(
-        bwrap=bwrap,
-        hidden=(*sandbox.find_homes(), *(os.path.realpath(path) for path in hidden if path.exists())),
-        shown=tuple(str(path) for path in shown if str(path) not in sandbox.NOT_A_HOME and path.exists()),
-    )
+    visible = tuple(str(path) for path in shown if str(path) not in sandbox.NOT_A_HOME and path.exists())
+    concealed = (*sandbox.find_homes(), *(os.path.realpath(path) for path in hidden if path.exists()))
+    return sandbox.Machine(bwrap=bwrap, hidden=sandbox.outermost(concealed, visible), shown=visible)
 
 
 def _node_info(settings: EngineSettings, found: dict[str, Any], can: Abilities, software: Software) -> NodeInfo:

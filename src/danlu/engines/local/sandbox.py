@@ -129,6 +129,20 @@ def is_seen(machine: Machine, path: str) -> bool:
     return _top(real) not in NOT_SHOWN and not any(is_below(real, hidden) for hidden in machine.hidden)
 
 
+def outermost(hidden: Sequence[str], shown: Sequence[str]) -> tuple[str, ...]:
+    """Return what has to be hidden by itself. To hide what is hidden with a folder around it would tell its name."""
+    return tuple(
+        path
+        for path in dict.fromkeys(hidden)
+        if not any(
+            path != outer
+            and is_below(path, outer)
+            and not any(is_below(path, one) and is_below(one, outer) for one in shown)
+            for outer in hidden
+        )
+    )
+
+
 def find_homes() -> tuple[str, ...]:
     """Return the home folders of people on this machine, and of whoever runs the server."""
     found = set(FIXED_HOMES) | {os.path.expanduser("~")}

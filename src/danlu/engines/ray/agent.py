@@ -6,23 +6,26 @@ a new actor finds them by their folders.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from pickle import PickleBuffer
 from threading import Thread
 from typing import Any
 
 from danlu import __version__
 from danlu.engines.base import Credentials, TerminalSize
 from danlu.engines.local import LocalEngine
-from danlu.engines.local.engine import Cluster
+from danlu.engines.ray.log_door import MIN_BYTES, Way, bring
 from danlu.engines.ray.messages import Answer, HandleFields, handle_of
 from danlu.engines.ray.ports import SocketChannel
+from danlu.engines.ray.private import private_paths, session_dir
 from danlu.engines.ray.shells import Shells
 from danlu.engines.settings import EngineSettings
-from danlu.errors import DanluError
+from danlu.errors import DanluError, EngineUnavailable
 from danlu.launch import Plan
 from danlu.node.supervise import lease
 from danlu.node.supervise.overlay import interface_of
@@ -39,31 +42,31 @@ class Agent:
         """`settings`: JSON, `work_dir` may begin with ~. `address` of this node, and `node_id` as Ray has it."""
         _be_ordinary()
         chosen = EngineSettings.model_validate_json(settings)
+        work_dir = chosen.work_dir.expanduser()
+        others = work_dir.parent  # of nodes that have the same disk
         chosen = chosen.model_copy(
-            update={"work_dir": chosen.work_dir.expanduser(), "hide": (*chosen.hide, *private_paths())}
+            update={"work_dir": work_dir, "hide": (*chosen.hide, others, *private_paths(session_dir()))}
         )
         self._engine = LocalEngine(chosen)
         self._node = self._engine.nodes()[0].model_copy(update={"address": address, "interface": interface_of(address)})
-        self._lease = _Lease(str(chosen.lease_file), node_id, chosen.task_lease_seconds)
+        self._lease = _Lease(chosen, node_id, keep_away_from=self._engine.keep_away_from)
         Thread(target=self._lease.keep, daemon=True).start()
         self._shells = Shells()
+        Thread(target=self._shells.keep, daemon=True).start()
         self._actions: dict[str, Callable[..., Any]] = {
             "node": lambda: self._node.model_dump(mode="json"),
             "start": self._start,
             "poll": self._poll,
             "read_log": lambda handle, offset, limit: self._engine.read_log(handle_of(handle), offset, limit),
             "read_marks": self._read_marks,
-            "read_log_piece": lambda handle, offset, limit, mark: (
-                self._engine.read_log(handle_of(handle), offset, limit),
-                self._read_marks(handle, mark),
-            ),
+            "read_log_piece": self._read_log_piece,
             "read_usages": lambda asked: self._engine.read_usages(
                 [(handle_of(handle), generation, offset) for handle, generation, offset in asked]
             ),
             "stop": lambda handles, grace: self._engine.stop([handle_of(one) for one in handles], grace),
             "open_shell": self._open_shell,
             "connect": lambda handle, port: self._shells.add(
-                SocketChannel(self._engine.connect(handle_of(handle), port)), apart=False
+                handle[0], SocketChannel(self._engine.connect(handle_of(handle), port)), apart=False
             ),
             "shell": self._shells.do,
             "forget": self._engine.forget,
@@ -88,33 +91,56 @@ class Agent:
         plan = Plan.model_validate_json(plan_text)
         tasks = [task for task in plan.tasks if task.rank in ranks]
         joined = None if overlay is None else Overlay(*overlay)
-        cluster = Cluster(joined, tuple(sorted(self._lease.addresses)))
-        self._engine.start_here(plan, tasks, credentials=Credentials(**credentials), cluster=cluster)
+        if not self._lease.knows_the_cluster:
+            raise EngineUnavailable("the agent has not heard yet which machines the cluster has; try again")
+        self._engine.start_here(plan, tasks, credentials=Credentials(**credentials), overlay=joined)
 
     def _open_shell(
         self, handle: HandleFields, command: Sequence[str], size: tuple[int, int] | None, apart: bool
     ) -> str:
         terminal = None if size is None else TerminalSize(*size)
         opened = self._engine.open_channel(handle_of(handle), command, terminal, apart=apart)
-        return self._shells.add(opened, apart=apart and terminal is None)
+        return self._shells.add(handle[0], opened, apart=apart and terminal is None)
+
+    def _read_log_piece(
+        self, handle: HandleFields, offset: int, limit: int, mark: int, way: tuple[str, int, bytes] | None
+    ) -> tuple[PickleBuffer | None, int, list[tuple[int, float]]]:
+        """The bytes, unless they were sent to the driver, how many there are, and the marks."""
+        data: bytes | None = b""
+        size = 0
+        with contextlib.suppress(FileNotFoundError), self._engine.log_file(handle_of(handle)).open("rb") as log:
+            found = max(0, min(limit, os.fstat(log.fileno()).st_size - offset))
+            if way is not None and found >= MIN_BYTES:
+                size = bring(log.fileno(), Way(*way), offset=offset, size=found)
+            data = None if size else os.pread(log.fileno(), found, offset)
+            size = size if data is None else len(data)
+        # a PickleBuffer is not copied by pickling
+        return None if data is None else PickleBuffer(data), size, self._read_marks(handle, mark)
 
     def _read_marks(self, handle: HandleFields, offset: int) -> list[tuple[int, float]]:
         return [(mark.offset, mark.at) for mark in self._engine.read_marks(handle_of(handle), offset)]
 
     def _poll(self, handles: Sequence[HandleFields]) -> list[dict[str, Any] | None]:
-        self._shells.close_forgotten()
         seen = self._engine.poll([handle_of(one) for one in handles])
         return [None if one is None else one.model_dump(mode="json") for one in seen]
 
 
 class _Lease:
-    """Looks at the cluster, and renews the lease of this node's tasks for as long as it says that the node is alive."""
+    """Looks at the cluster, and renews the lease of this node's tasks for as long as it says that the node is alive.
 
-    def __init__(self, path: str, node_id: str, seconds: float) -> None:
-        self._path, self._node_id, self._seconds = path, node_id, seconds
-        self.addresses: frozenset[str] = frozenset()
+    What it sees of machines is closed to the node's tasks, those that run included.
+    """
+
+    def __init__(
+        self, settings: EngineSettings, node_id: str, *, keep_away_from: Callable[[Sequence[str]], None]
+    ) -> None:
+        self._path, self._seconds = str(settings.lease_file), settings.task_lease_seconds
+        self._node_id = node_id
+        self._keep_away_from = keep_away_from
+        self._addresses: set[str] = set()
         """Of all nodes that the cluster has had."""
 
+        self.knows_the_cluster = False
         self._look()
 
     def keep(self) -> None:
@@ -130,9 +156,11 @@ class _Lease:
         asked_at = lease.now()
         try:
             nodes = ray.nodes()
-            self.addresses |= {node["NodeManagerAddress"] for node in nodes}
             if any(node["NodeID"] == self._node_id and node["Alive"] for node in nodes):
                 lease.renew(self._path, asked_at)
+            self._addresses.update(node["NodeManagerAddress"] for node in nodes)
+            self._keep_away_from(sorted(self._addresses))
+            self.knows_the_cluster = True
         except Exception as error:  # the head is away, or the disk is full: the next look may succeed
             print(f"the lease cannot be renewed: {error}", file=sys.stderr)
 
@@ -152,12 +180,3 @@ def _be_ordinary() -> None:
         Path("/proc/self/oom_score_adj").write_text(NORMAL_OOM_SCORE)
     except OSError:
         return
-
-
-def private_paths() -> tuple[Path, ...]:
-    """What no job may see: Ray's files of this node, and where its token may be."""
-    import ray
-
-    token = os.environ.get("RAY_AUTH_TOKEN_PATH")
-    session = ray._private.worker._global_node.get_session_dir_path()
-    return (Path(session).parent, *((Path(token),) if token else ()))

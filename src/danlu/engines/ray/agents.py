@@ -18,6 +18,7 @@ from danlu import __version__
 from danlu.engines.ray.agent import Agent
 from danlu.engines.ray.capacity import describe, unusable
 from danlu.engines.ray.messages import Answer, Call
+from danlu.errors import EngineUnavailable
 
 KEEP_SECONDS = 2.0
 FRESH_SECONDS = 15.0
@@ -25,6 +26,12 @@ FRESH_SECONDS = 15.0
 
 START_SECONDS = 60.0
 """How long the first look waits for new agents: their processes import Danlu and try out the machine."""
+
+TRY_AGAIN_SECONDS = 60.0
+"""After so long a node that cannot be used is tried again: somebody may have installed what it lacks."""
+
+NAME_SECONDS = 10.0
+"""How long the name of an agent that was ended may stay taken."""
 
 CONCURRENT_CALLS, CONCURRENT_SHELLS = 16, 64
 SHELLS = "shells"
@@ -56,7 +63,9 @@ class Agents:
         self._greetings: dict[str, Any] = {}
         self._infos: dict[str, dict[str, Any]] = {}
         self._problems: dict[str, str] = {}
-        self._replaced: set[str] = set()
+        self._tried_at: dict[str, float] = {}
+        """When the agent of a node that cannot be used was last ended for a new one."""
+
         self._everybody_answered = threading.Event()
 
     def keep(self) -> None:
@@ -119,6 +128,8 @@ class Agents:
     def resource_of(self, node: str) -> str:
         """The resource that only this node has."""
         with self._lock:
+            if node not in self._nodes:
+                raise EngineUnavailable(f"{node} is not part of the cluster")
             return f"node:{self._nodes[node].address}"
 
     def _absent(self, node: str) -> Answer:
@@ -145,6 +156,32 @@ class Agents:
         for known in (self._handles, self._greetings, self._infos, self._problems):
             known.pop(node_id, None)
 
+    def _try_again(self) -> None:
+        """Hand over to new agents where one cannot be used: they run what is installed on the node now.
+
+        What is wrong stays said meanwhile. The tasks do not notice: nobody owns their shims.
+        """
+        now = time.monotonic()
+        with self._lock:
+            due = [
+                (node, self._handles[node.id], self._problems[node.id])
+                for node in self._nodes.values()
+                if node.id in self._problems and now - self._tried_at.get(node.id, float("-inf")) > TRY_AGAIN_SECONDS
+            ]
+            self._tried_at.update((node.id, now) for node, _, _ in due)
+        for node, handle, problem in due:
+            log.info("%s cannot be used and is tried again: %s", node.name, problem)
+            ray.kill(handle, no_restart=True)
+        _wait_until_free([self._name_of(node) for node, _, _ in due])
+        for node, _, _ in due:
+            self._greet(node)
+
+    def _greet(self, node: RayNode) -> None:
+        handle = self._make(node)
+        with self._lock:
+            self._handles[node.id] = handle
+            self._greetings[node.id] = handle.do.remote(__version__, "node")
+
     def _look(self) -> None:
         nodes = {node.name: node for node in alive_nodes()}
         with self._lock:
@@ -155,18 +192,14 @@ class Agents:
                 self._forget(gone)
             new = [node for node in nodes.values() if node.id not in self._handles]
         for node in new:
-            handle = self._make(node)
-            with self._lock:
-                self._handles[node.id] = handle
-                self._greetings[node.id] = handle.do.remote(__version__, "node")
+            self._greet(node)
         self._hear_greetings(list(nodes.values()))
+        self._try_again()
 
     def _waits_for_answers(self) -> bool:
         with self._lock:
-            return (
-                any(node.id not in self._infos and node.id not in self._problems for node in self._nodes.values())
-                or not self._looked_at > 0
-            )
+            known = (self._infos.keys() | self._problems.keys()) - self._greetings.keys()
+            return not self._looked_at > 0 or any(node.id not in known for node in self._nodes.values())
 
     def _make(self, node: RayNode) -> ActorHandle:
         """The agent of a node: the one that is there, or a new one."""
@@ -179,7 +212,7 @@ class Agents:
             "server_id": f"{shared['server_id']}-{node.name.replace('.', '-')}",
         }
         actor = ray.remote(concurrency_groups={SHELLS: CONCURRENT_SHELLS})(Agent).options(
-            name=f"{self._config['prefix']}agent-{node.id}",
+            name=self._name_of(node),
             get_if_exists=True,
             lifetime="detached",
             max_restarts=-1,
@@ -188,6 +221,9 @@ class Agents:
             scheduling_strategy=NodeAffinitySchedulingStrategy(node.id, soft=False),
         )
         return actor.remote(json.dumps(settings), node.address, node.id)
+
+    def _name_of(self, node: RayNode) -> str:
+        return f"{self._config['prefix']}agent-{node.id}"
 
     def _hear_greetings(self, nodes: Sequence[RayNode]) -> None:
         with self._lock:
@@ -201,7 +237,7 @@ class Agents:
             except ActorUnavailableError:  # it is being started again
                 kind, value, message = "again", None, ""
             except RayError as error:
-                kind, value, message = "broken", None, f"Danlu's agent cannot run here: {_last_line(error)}"
+                kind, value, message = "broken", None, f"Danlu's agent cannot run here: {last_line(error)}"
             with self._lock:
                 self._greetings.pop(node.id, None)
                 if kind == "done":
@@ -211,23 +247,6 @@ class Agents:
                     self._forget(node.id)
                 else:
                     self._problems[node.id] = message
-            if kind == "refused":
-                self._replace(node, message)
-
-    def _replace(self, node: RayNode, message: str) -> None:
-        """Hand over from an agent of another version, once: a new one runs what is installed on the node now.
-
-        The tasks do not notice: nobody owns their shims.
-        """
-        if node.id in self._replaced:
-            log.warning("%s cannot be used: %s", node.name, message)
-            return
-        log.info("%s: %s; it is started again", node.name, message)
-        self._replaced.add(node.id)
-        with self._lock:
-            handle = self._handles[node.id]
-            self._forget(node.id)
-        ray.kill(handle, no_restart=True)
 
 
 def alive_nodes() -> list[RayNode]:
@@ -237,6 +256,22 @@ def alive_nodes() -> list[RayNode]:
         for node in ray.nodes()
         if node["Alive"] and node["Resources"].get("CPU", 0) > 0
     ]
+
+
+def _wait_until_free(names: Sequence[str]) -> None:
+    """Until no actor has one of these names: whoever asks for it too early gets the one that is ending."""
+    give_up_at = time.monotonic() + NAME_SECONDS
+    for name in names:
+        while _is_taken(name) and time.monotonic() < give_up_at:
+            time.sleep(0.1)
+
+
+def _is_taken(name: str) -> bool:
+    try:
+        ray.get_actor(name)
+    except ValueError:
+        return False
+    return True
 
 
 def all_addresses() -> list[str]:
@@ -249,6 +284,7 @@ def _short(error: Exception) -> str:
     return f"{type(error).__name__}: {lines[0] if lines else ''}"
 
 
-def _last_line(error: Exception) -> str:
+def last_line(error: Exception) -> str:
+    """What an error says at its end, or its name."""
     lines = str(error).strip().splitlines()
     return lines[-1].strip() if lines else type(error).__name__

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
@@ -18,16 +19,21 @@ from typing import Any
 
 import ray
 
-from danlu.engines.ray.agent import private_paths
-from danlu.engines.ray.agents import Agents, all_addresses
+from danlu.engines.ray.agents import Agents, all_addresses, last_line
+from danlu.engines.ray.log_door import open_door
+from danlu.engines.ray.log_pieces import LogPieces
 from danlu.engines.ray.messages import Answer
 from danlu.engines.ray.open_door import is_open
+from danlu.engines.ray.private import private_paths, session_dir
 from danlu.engines.ray.reservations import Reservations
 from danlu.errors import DanluError, InvalidInput
 from danlu.node.supervise import linux
 
-THREADS, SHELL_THREADS = 32, 256
-SHELL_REQUEST = "call_shell"
+SHELL_REQUEST, LOG_REQUEST, AGENTS_REQUEST = "call_shell", "copy_log", "call"
+NUM_THREADS = {AGENTS_REQUEST: 24, LOG_REQUEST: 8, SHELL_REQUEST: 256}
+"""Of requests that wait for agents. What asks the head may wait for minutes while it is away."""
+
+NUM_HEAD_THREADS = 8
 NO_TOKEN = (
     "the Ray cluster at {address} lets in everybody who reaches it, and so runs anybody's code: "
     "start Ray with RAY_AUTH_MODE=token, or say --insecure-ray where the network is closed to all others"
@@ -43,18 +49,25 @@ def main(descriptor: int) -> None:
     do = _open(line.recv())
     sending = threading.Lock()
 
-    def answer(number: int, request: tuple[str, Sequence[Any]]) -> None:
+    def answer(number: int, request: tuple[str, Sequence[Any]], *, give_up_at: float) -> None:
+        if time.monotonic() > give_up_at:  # nobody waits for it any more
+            return
         found = do(*request)
         with sending:
             line.send((number, found))
 
-    with ThreadPoolExecutor(THREADS) as pool, ThreadPoolExecutor(SHELL_THREADS) as shell_pool:
-        try:
-            while True:
-                number, request = line.recv()
-                (shell_pool if request[0] == SHELL_REQUEST else pool).submit(answer, number, request)
-        except (EOFError, OSError):
-            os._exit(0)
+    head_pool = ThreadPoolExecutor(NUM_HEAD_THREADS)
+    pools = {request: ThreadPoolExecutor(number) for request, number in NUM_THREADS.items()}
+    try:
+        while True:
+            number, request, seconds = line.recv()
+            if request is None:  # whoever waits in vain asks whether anybody is here
+                with sending:
+                    line.send((number, None))
+                continue
+            pools.get(request[0], head_pool).submit(answer, number, request, give_up_at=time.monotonic() + seconds)
+    except (EOFError, OSError):
+        os._exit(0)
 
 
 def _open(config: dict[str, Any]) -> Do:
@@ -77,12 +90,14 @@ class Driver:
             configure_logging=False,
         )
         self._agents = Agents(config)
+        logs = LogPieces(self._agents.call, open_door(ray.util.get_node_ip_address()))
         self._reservations = Reservations(config["prefix"], self._agents.resource_of)
         self._requests: dict[str, Callable[..., Any]] = {
             "nodes": self._nodes,
             "addresses": all_addresses,
-            "private_paths": lambda: [str(path) for path in private_paths()],
-            "call": self._agents.call,
+            "private_paths": lambda: [str(path) for path in private_paths(session_dir())],
+            AGENTS_REQUEST: self._agents.call,
+            LOG_REQUEST: lambda call, seconds, target: logs.copy(call, target, seconds=seconds),
             SHELL_REQUEST: self._agents.call_shell,
             "reserve": lambda name, bundles, seconds: self._reservations.take(name, bundles, seconds=seconds),
             "release": self._reservations.release,
@@ -96,7 +111,7 @@ class Driver:
         except DanluError as error:
             return "refused", type(error).__name__, error.message
         except Exception as error:  # whatever Ray says means that nobody knows
-            return "unknown", None, f"Ray: {type(error).__name__}: {str(error).strip().splitlines()[-1]}"
+            return "unknown", None, f"Ray: {type(error).__name__}: {last_line(error)}"
 
     def _nodes(self) -> list[dict[str, Any]]:
         return self._agents.nodes(self._reservations.held())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import socket
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -13,12 +13,12 @@ from typing import Any, ClassVar, TypeVar
 from danlu.engines.base import CONNECT_SECONDS as PORT_SECONDS
 from danlu.engines.base import (
     Channel,
+    CopiedLog,
     Credentials,
     Engine,
     EngineSettings,
     Handle,
     LogMark,
-    LogPiece,
     NodeInfo,
     Observation,
     TerminalSize,
@@ -32,12 +32,16 @@ from danlu.engines.ray.shells import RayChannel, command_of
 from danlu.errors import EngineUnavailable, EngineUnreachable, InvalidInput, MissingExtra
 from danlu.launch import Plan, TaskPlan
 from danlu.node.task import Overlay
-from danlu.spec.states import TaskState
+from danlu.spec.states import TaskState, task_ended
 
 NAMESPACE = "danlu"
 CONNECT_SECONDS = 90.0
 ANSWER_SECONDS = 4.0
-START_SECONDS = 45.0
+START_SECONDS = 12.0
+START_PAUSE_SECONDS = 20.0
+"""After a node did not answer to a start, that attempt is tried again after so long: others need the scheduler too."""
+
+UNDO_SECONDS, UNDO_PAUSE_SECONDS = 5.0, 0.1
 RESERVE_SECONDS = 2.0
 HEAD_PAUSE_SECONDS = 10.0
 """After a head did not answer, it is asked again after so long."""
@@ -56,7 +60,11 @@ class RayEngine(Engine):
     @classmethod
     def create(cls, settings: EngineSettings) -> RayEngine:
         engine = cls(settings)
-        engine.nodes_within(CONNECT_SECONDS)
+        try:
+            engine.nodes_within(CONNECT_SECONDS)
+        except BaseException:  # nobody else would end its process
+            engine.close()
+            raise
         return engine
 
     def __init__(self, settings: EngineSettings) -> None:
@@ -66,8 +74,13 @@ class RayEngine(Engine):
             raise InvalidInput("ray_address: expected HOST:PORT of the cluster's head, got nothing; give --ray-address")
         self._prefix = f"danlu-{settings.server_id[:12]}-"
         self._head_away_until = float("-inf")
+        self._start_not_before: dict[tuple[str, int], float] = {}
         self._give_up_seconds = settings.lease_seconds + STOPPING_SECONDS
         self._simulated = frozenset(device.type for device in settings.simulated)
+        node_dir = settings.node_dir or DEFAULT_NODE_DIR
+        self._node_dir = node_dir.expanduser() / settings.server_id
+        """Of tasks, on every node; this machine may share a disk with one."""
+
         self._link = Link(
             {
                 "address": settings.ray_address,
@@ -75,7 +88,7 @@ class RayEngine(Engine):
                 "namespace": NAMESPACE,
                 "prefix": self._prefix,
                 "settings": _for_nodes(settings),
-                "node_dir": str(settings.node_dir or DEFAULT_NODE_DIR),
+                "node_dir": str(node_dir),
             }
         )
 
@@ -95,13 +108,45 @@ class RayEngine(Engine):
         return found
 
     def private_paths(self) -> Sequence[Path]:
-        return [Path(path) for path in self._ask_head("private_paths", seconds=ANSWER_SECONDS)]
+        found = [Path(path) for path in self._ask_head("private_paths", seconds=ANSWER_SECONDS)]
+        return [*found, self._node_dir]
 
     def start(self, plan: Plan, credentials: Credentials) -> Sequence[Handle]:
+        key = plan.job_id, plan.attempt
+        if time.monotonic() < self._start_not_before.get(key, 0.0):
+            raise EngineUnreachable(f"not all nodes of {plan.job_id} have answered; it is tried again in a moment")
+        handles = [
+            Handle(job_id=plan.job_id, attempt=plan.attempt, rank=task.rank, node=task.node) for task in plan.tasks
+        ]
         by_node = _by_node(plan.tasks)
+        try:
+            self._reserve(plan, by_node)
+            answers = self._start_parts(plan, by_node, credentials)
+        except EngineUnreachable:
+            raise
+        except EngineUnavailable as error:
+            if any(one is None or one.state is not TaskState.LOST for one in self.poll(handles)):
+                raise EngineUnreachable(error.message) from error  # an earlier call may have started some of it
+            raise
+        self._start_not_before.pop(key, None)
+        unknown = [message for kind, _, message in answers if kind == "unknown"]
+        if unknown:  # it may have been started, or still be: neither given up nor undone, but completed later
+            self._start_not_before[key] = time.monotonic() + START_PAUSE_SECONDS
+            raise EngineUnreachable(unknown[0])
+        problems = [answer for answer in answers if answer[0] != "done"]
+        if problems:
+            self._undo(handles, problems[0][2])
+            value_of(problems[0])
+        return handles
+
+    def _reserve(self, plan: Plan, by_node: Mapping[str, Sequence[TaskPlan]]) -> None:
         bundles = [Bundle(node, needs(tasks, self._simulated)) for node, tasks in by_node.items()]
-        reservation = _reservation(plan.job_id, plan.attempt)
-        self._ask_head("reserve", reservation, bundles, RESERVE_SECONDS, seconds=RESERVE_SECONDS + ANSWER_SECONDS)
+        name = _reservation(plan.job_id, plan.attempt)
+        self._ask_head("reserve", name, bundles, RESERVE_SECONDS, seconds=RESERVE_SECONDS + ANSWER_SECONDS)
+
+    def _start_parts(
+        self, plan: Plan, by_node: Mapping[str, Sequence[TaskPlan]], credentials: Credentials
+    ) -> list[Answer]:
         text = plan.model_dump_json()
         given = {
             "server_url": credentials.server_url,
@@ -110,21 +155,26 @@ class RayEngine(Engine):
             "owner_id": credentials.owner_id,
         }
         overlays = self._overlays(plan, list(by_node)) if plan.has_own_network and len(by_node) > 1 else {}
-        answers = self._call(
+        return self._call(
             (
                 Call(node, "start", (text, [task.rank for task in tasks], given, overlays.get(node)))
                 for node, tasks in by_node.items()
             ),
             seconds=START_SECONDS,
         )
-        handles = [
-            Handle(job_id=plan.job_id, attempt=plan.attempt, rank=task.rank, node=task.node) for task in plan.tasks
-        ]
-        problems = [answer for answer in answers if answer[0] != "done"]
-        if problems:
-            self.stop(handles, 0.0)
-            value_of(problems[0])
-        return handles
+
+    def _undo(self, handles: Sequence[Handle], why: str) -> None:
+        """End what was started. Raise EngineUnreachable when that is not certain: a retry would run beside it."""
+        give_up_at = time.monotonic() + UNDO_SECONDS
+        self.stop(handles, 0.0)
+        while any(one is None or not task_ended(one.state) for one in self.poll(handles)):
+            if time.monotonic() > give_up_at:
+                raise EngineUnreachable(why)
+            time.sleep(UNDO_PAUSE_SECONDS)
+        # else those that ended would be taken for ranks that have run
+        forget = (Call(node, "forget", (handles[0].job_id, handles[0].attempt)) for node in _by_node(handles))
+        if any(kind not in ("done", "gone") for kind, _, _ in self._call(forget, seconds=ANSWER_SECONDS)):
+            raise EngineUnreachable(why)
 
     def poll(self, handles: Sequence[Handle]) -> Sequence[Observation | None]:
         by_node = _by_node(handles)
@@ -150,9 +200,12 @@ class RayEngine(Engine):
     def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
         return [LogMark(offset=at, at=when) for at, when in self._ask(handle, "read_marks", offset)]
 
-    def read_log_piece(self, handle: Handle, offset: int, *, limit: int, after_mark: int) -> LogPiece:
-        data, marks = self._ask(handle, "read_log_piece", offset, limit, after_mark)
-        return LogPiece(data, [LogMark(offset=at, at=when) for at, when in marks])
+    def copy_log(self, handle: Handle, offset: int, *, limit: int, after_mark: int, path: Path, at: int) -> CopiedLog:
+        """The driver writes the bytes: they need not pass through the link and the server's own process."""
+        call = Call(handle.node, "read_log_piece", (fields_of(handle), offset, limit, after_mark))
+        target = (str(path), at, limit)
+        size, marks = self._link.ask("copy_log", call, ANSWER_SECONDS, target, seconds=ANSWER_SECONDS + 1.0)
+        return CopiedLog(size, [LogMark(offset=length, at=when) for length, when in marks])
 
     def read_usage(self, handle: Handle, generation: int, offset: int) -> UsagePiece | None:
         return self.read_usages([(handle, generation, offset)])[0]

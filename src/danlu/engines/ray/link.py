@@ -6,9 +6,11 @@ nobody else needs. None of that is for the server's own process.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -22,11 +24,20 @@ from danlu.engines.ray.messages import Answer, value_of
 from danlu.errors import EngineUnavailable, EngineUnreachable
 
 START_AGAIN_SECONDS = 3.0
+SEND_SECONDS = 3.0
+"""A driver that takes no request for so long has stopped for good."""
+
+HUNG_SECONDS = 120.0
+"""So has one that says nothing for so long while somebody waits in vain: more than it takes to connect."""
 
 
 class Link:
-    def __init__(self, config: dict[str, Any]) -> None:
+    def __init__(
+        self, config: dict[str, Any], *, send_seconds: float = SEND_SECONDS, hung_seconds: float = HUNG_SECONDS
+    ) -> None:
         self._config = config
+        self._send_seconds, self._hung_seconds = send_seconds, hung_seconds
+        self._heard_at = float("-inf")
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._waiting: dict[int, Future[Answer]] = {}
@@ -38,19 +49,37 @@ class Link:
     def ask(self, request: str, *arguments: Any, seconds: float) -> Any:
         """Have the driver do something. Raise EngineUnreachable when there is no answer within some seconds."""
         number, future = next(self._numbers), Future[Answer]()
-        with self._lock:
-            line = self._connect()
-            self._waiting[number] = future
-            try:
-                line.send((number, (request, arguments)))
-            except OSError as error:
-                raise EngineUnavailable(f"the process that speaks to Ray has ended: {error}") from error
+        self._waiting[number] = future
         try:
+            self._send((number, (request, arguments), seconds))
             return value_of(future.result(seconds))
         except NotInTime as error:
+            self._end_if_hung()
             raise EngineUnreachable(f"the Ray cluster did not answer within {seconds:.0f} s ({request})") from error
         finally:
             self._waiting.pop(number, None)
+
+    def _send(self, message: tuple[Any, ...]) -> None:
+        with self._lock:
+            line = self._connect()
+            try:
+                line.send(message)
+            except OSError as error:
+                self._end()  # a part of the message may be in the line
+                raise EngineUnavailable(f"the process that speaks to Ray has ended: {error}") from error
+
+    def _end_if_hung(self) -> None:
+        """Only one that does not even answer this is ended: the others wait for the cluster."""
+        if time.monotonic() > self._heard_at + self._hung_seconds:
+            with self._lock:
+                self._end()
+        else:
+            with contextlib.suppress(EngineUnavailable):
+                self._send((0, None, 0.0))
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
 
     def close(self) -> None:
         """End the driver. The cluster keeps what runs there."""
@@ -67,11 +96,13 @@ class Link:
             return self._line
         if self._is_closed or time.monotonic() < self._started_at + START_AGAIN_SECONDS:
             raise EngineUnavailable("the process that speaks to Ray has ended; it is started again in a moment")
-        self._started_at = time.monotonic()
+        self._started_at = self._heard_at = time.monotonic()
         ours, theirs = socket.socketpair()
         with theirs:
             command = [sys.executable, "-m", "danlu.engines.ray.driver", str(theirs.fileno())]
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
+        seconds = struct.pack("ll", int(self._send_seconds), int(self._send_seconds % 1 * 1e6))
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds)
         self._line = Connection(os.dup(ours.fileno()))
         ours.close()
         self._line.send(self._config)
@@ -82,6 +113,7 @@ class Link:
         try:
             while True:
                 number, answer = line.recv()
+                self._heard_at = time.monotonic()
                 waiting = self._waiting.get(number)
                 if waiting is not None:
                     waiting.set_result(answer)
@@ -90,6 +122,7 @@ class Link:
         with self._lock:
             if self._line is not line and not self._is_closed:
                 return
-            left, self._waiting = self._waiting, {}
-        for waiting in left.values():
-            waiting.set_result(("unknown", None, "the process that speaks to Ray has ended"))
+            left = list(self._waiting.values())
+        for waiting in left:
+            if not waiting.done():
+                waiting.set_result(("unknown", None, "the process that speaks to Ray has ended"))

@@ -6,6 +6,7 @@ minute is closed, as when the server was killed.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import queue
 import threading
@@ -20,6 +21,9 @@ from danlu.errors import EngineUnavailable, WrongState
 READ_SECONDS = 2.0
 FORGOTTEN_SECONDS = 60.0
 PIECE_BYTES, MAX_PIECES = 64 << 10, 16
+MAX_OPEN, MAX_OPEN_OF_JOB = 256, 64
+"""Channels of a node: each has threads here, and takes turns at being asked."""
+
 HUNG_UP = 129
 PATIENCE_SECONDS = 15.0
 NOT_READ_SECONDS = 0.05
@@ -33,10 +37,20 @@ class Shells:
         self._lock = threading.Lock()
         self._open: dict[str, _Open] = {}
 
-    def add(self, channel: Channel, *, apart: bool) -> str:
+    def add(self, job_id: str, channel: Channel, *, apart: bool) -> str:
+        """Keep a channel of a job. Raise EngineUnavailable, and close it, when there are too many."""
         name = uuid.uuid4().hex
         with self._lock:
-            self._open[name] = _Open(channel, apart=apart)
+            of_job = sum(found.job_id == job_id for found in self._open.values())
+            has_room = len(self._open) < MAX_OPEN and of_job < MAX_OPEN_OF_JOB
+            if has_room:
+                self._open[name] = _Open(job_id, channel, apart=apart)
+        if not has_room:
+            channel.close()
+            raise EngineUnavailable(
+                f"expected at most {MAX_OPEN_OF_JOB} shells and connections to {job_id} on a node, {MAX_OPEN} to all "
+                "jobs; close some"
+            )
         return name
 
     def do(self, name: str, action: str, *arguments: Any) -> Any:
@@ -50,19 +64,26 @@ class Shells:
                 self._open.pop(name, None)
         return found.do(action, *arguments)
 
+    def keep(self) -> None:
+        """Never returns. A server that was killed closes nothing."""
+        while True:
+            time.sleep(FORGOTTEN_SECONDS / 4)
+            self.close_forgotten()
+
     def close_forgotten(self) -> None:
         limit = time.monotonic() - FORGOTTEN_SECONDS
         with self._lock:
             forgotten = [name for name, found in self._open.items() if found.asked_at < limit]
         for name in forgotten:
-            self.do(name, "close")
+            with contextlib.suppress(WrongState):  # somebody else has just closed it
+                self.do(name, "close")
 
 
 class _Open:
     """A channel and the threads that read it: one for output, one for errors that are apart from it."""
 
-    def __init__(self, channel: Channel, *, apart: bool) -> None:
-        self._channel = channel
+    def __init__(self, job_id: str, channel: Channel, *, apart: bool) -> None:
+        self.job_id, self._channel = job_id, channel
         self.asked_at = time.monotonic()
         self._output, self._errors, self._input = _Pieces(), _Pieces(), _Input(channel)
         self._is_closed = False

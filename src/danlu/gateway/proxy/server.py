@@ -158,7 +158,7 @@ class Proxy:
         task = asyncio.current_task()
         assert task is not None
         if self._num_by_person[admitted.user_id] >= MAX_PER_PERSON:
-            told = f"you have {MAX_PER_PERSON} requests to endpoints open, and that is the most; close some pages"
+            told = f"you have {MAX_PER_PERSON} requests to endpoints open, which is the maximum; close some pages"
             raise TooManyRequests(told, retry_after_seconds=5)
         self._held[task] = _Held(place, cookies, admitted.user_id)
         self._num_by_person[admitted.user_id] += 1

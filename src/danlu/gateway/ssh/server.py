@@ -202,7 +202,7 @@ class _Connection(asyncssh.SSHServer):
         if self.num_sessions >= MAX_SESSIONS:
             raise _too_many(f"a connection has at most {MAX_SESSIONS} commands open")
         if sum(one.num_sessions for one in self._theirs()) >= MAX_SESSIONS_PER_PERSON:
-            raise _too_many(f"you have {MAX_SESSIONS_PER_PERSON} commands open, and that is the most; end one first")
+            raise _too_many(f"you have {MAX_SESSIONS_PER_PERSON} commands open, which is the maximum; end one first")
         self.num_sessions += 1
         assert self._connection is not None
         channel = self._connection.create_server_channel(encoding=None)
@@ -219,7 +219,7 @@ class _Connection(asyncssh.SSHServer):
         if self.num_forwards >= MAX_FORWARDS:
             raise _too_many(f"a connection has at most {MAX_FORWARDS} forwarded connections open")
         if sum(one.num_forwards for one in self._theirs()) >= MAX_FORWARDS_PER_PERSON:
-            raise _too_many(f"you have {MAX_FORWARDS_PER_PERSON} forwarded connections open, and that is the most")
+            raise _too_many(f"you have {MAX_FORWARDS_PER_PERSON} forwarded connections open, which is the maximum")
         self.num_forwards += 1
         try:
             made = await self._gateway.connect(guest, port)

@@ -13,7 +13,8 @@ LARGEST_OLD_DEVICE_ID = 7
 
 
 def write_a(table: RankTable) -> str:
-    """Version 1.0, which every framework of today reads."""
+    """Version 1.0, which every framework of today reads; 1.2 where all servers are in super pods."""
+    pods = table.servers_by_pod
     servers = [
         {
             "server_id": server.server_id,
@@ -22,13 +23,20 @@ def write_a(table: RankTable) -> str:
                     "device_id": str(device.device_id),
                     **({"device_ip": device.device_ip} if device.device_ip else {}),
                     "rank_id": str(device.rank_id),
+                    **({"super_device_id": device.super_device} if pods else {}),
                 }
                 for device in server.devices
             ],
         }
         for server in table.servers
     ]
-    head = {"status": "completed", "version": "1.0", "server_count": str(len(servers))}
+    head: dict[str, Any] = {"status": "completed", "version": "1.0", "server_count": str(len(servers))}
+    if pods:
+        head["version"] = "1.2"
+        head["super_pod_list"] = [
+            {"super_pod_id": pod, "server_list": [{"server_id": server.server_id} for server in inner]}
+            for pod, inner in pods.items()
+        ]
     return _text(head, "server_list", [_lines(server, "device") for server in servers])
 
 

@@ -119,9 +119,10 @@ def remove_leftovers(roots: dict[str, str]) -> None:
             folder = f"{parent}/{name}"
             if not name.startswith(prefix):
                 continue
-            # a young one may belong to a task that is just being started
-            if os.path.isdir(folder) and os.stat(folder).st_ctime < time.time() - YOUNG_SECONDS:
-                _remove(folder)
+            with contextlib.suppress(FileNotFoundError):  # its task removed it in this moment
+                # a young one may belong to a task that is just being started
+                if os.path.isdir(folder) and os.stat(folder).st_ctime < time.time() - YOUNG_SECONDS:
+                    _remove(folder)
 
 
 def _can_limit(root: str, controller: str, parent: str) -> bool:

@@ -13,7 +13,7 @@ from danlu.node.supervise import linux, network, overlay
 from danlu.node.supervise.api_door import open_api_door
 from danlu.node.supervise.records import SHIM_LOG
 from danlu.node.supervise.shim import AlreadyStarted, Shim
-from danlu.node.supervise.way_out import open_way_out
+from danlu.node.supervise.way_out import ClosedAddresses, open_way_out
 from danlu.node.task import Gang, TaskUnreadable
 
 
@@ -23,8 +23,9 @@ def start(gang: Gang, own: Sequence[int]) -> str:
     if net is not None and gang.overlay is not None:
         overlay.join(net, gang.overlay, addresses=gang.overlay_addresses)
     # the shims inherit the leashes of both helpers, and hold them as long as they live
+    closed = ClosedAddresses(gang.closed_file if gang.way_out else "")
     if net is not None and gang.way_out:
-        open_way_out(net, gang.way_out, closed=gang.closed)
+        open_way_out(net, gang.way_out, closed=closed)
     if net is not None and gang.forwarder:
         open_api_door(net, gang.forwarder)
     started, report = os.pipe2(os.O_CLOEXEC)
@@ -34,7 +35,7 @@ def start(gang: Gang, own: Sequence[int]) -> str:
             os.close(started)
             for descriptor in own:
                 os.close(descriptor)
-            _detach(folder, secrets=gang.secrets, net=net, report=report)
+            _detach(folder, secrets=gang.secrets, net=net, closed=closed, report=report)
         os.waitpid(child, 0)
     os.close(report)
     answer = b""
@@ -50,7 +51,9 @@ def start(gang: Gang, own: Sequence[int]) -> str:
     return "" if len(told) == len(gang.folders) else "a shim ended before it had started"
 
 
-def _detach(folder: str, *, secrets: Mapping[str, str], net: network.Network | None, report: int) -> NoReturn:
+def _detach(
+    folder: str, *, secrets: Mapping[str, str], net: network.Network | None, closed: ClosedAddresses, report: int
+) -> NoReturn:
     """Fork once more, so that nobody but init is the shim's parent, and become the shim."""
     os.setsid()
     if os.fork() != 0:
@@ -63,7 +66,7 @@ def _detach(folder: str, *, secrets: Mapping[str, str], net: network.Network | N
             os.dup2(null, descriptor)
         linux.name_process("danlu-shim")
         try:
-            shim = Shim(folder, secrets=secrets, net=net)
+            shim = Shim(folder, secrets=secrets, net=net, closed=closed)
         except AlreadyStarted:
             os.write(report, b"ok\n")
             os._exit(0)

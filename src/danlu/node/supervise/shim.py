@@ -10,7 +10,6 @@ import contextlib
 import os
 import select
 import signal
-import sys
 import time
 from collections.abc import Mapping
 
@@ -19,7 +18,7 @@ from danlu.node.measure.disk_watch import DiskWatch
 from danlu.node.measure.usage import NotMeasured, begin_use
 from danlu.node.supervise import linux, network
 from danlu.node.supervise.cgroup import Groups, make_groups
-from danlu.node.supervise.door import Door
+from danlu.node.supervise.door import open_door
 from danlu.node.supervise.environment_process import hold_environment, make_environment
 from danlu.node.supervise.image_root import hold_image
 from danlu.node.supervise.init_process import InitProcess, Surroundings
@@ -32,6 +31,7 @@ from danlu.node.supervise.records import CONTROL, EXIT, LOCK, LOG, STATUS, Marks
 from danlu.node.supervise.stager_process import StagerProcess, has_files, note_fetched, split_secrets
 from danlu.node.supervise.stop_file import leave_notice
 from danlu.node.supervise.verdict import Facts, judge
+from danlu.node.supervise.way_out import ClosedAddresses
 from danlu.node.task import TaskImage, read_task
 
 TICK_SECONDS = 1.0
@@ -50,14 +50,16 @@ class AlreadyStarted(Exception):
 
 
 class Shim:
-    def __init__(self, folder: str, *, secrets: Mapping[str, str], net: network.Network | None) -> None:
+    def __init__(
+        self, folder: str, *, secrets: Mapping[str, str], net: network.Network | None, closed: ClosedAddresses
+    ) -> None:
         """Take the folder. Raise AlreadyStarted, TaskUnreadable, or OSError when a record cannot be written."""
         lock = take_lock(os.path.join(folder, LOCK), wait_seconds=1.0)
         if lock is None or os.path.exists(os.path.join(folder, STATUS)):
             raise AlreadyStarted(folder)
         self._folder = folder
         self._lock = lock
-        self._net = net
+        self._net, self._closed = net, closed
         self._task = read_task(folder)
         # the password of a registry is for Danlu, not for the command
         self._image_password, self._input_secrets, own = split_secrets(self._task, secrets)
@@ -70,7 +72,7 @@ class Shim:
         self._control = os.open(os.path.join(folder, CONTROL), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._listen_to_signals()
         linux.adopt_orphans()
-        self._door = self._open_door()
+        self._door = open_door(folder, net)
 
         self._started_at: float | None = None
         self._ended_at: float | None = None
@@ -128,13 +130,6 @@ class Shim:
             return LogCopy(os.path.join(self._folder, LOG), wanted.folder, wanted.path, uid=self._task.uid)
         except OSError as error:
             self._say(f"the log is not copied to {wanted.path}: {error}")
-            return None
-
-    def _open_door(self) -> Door | None:
-        try:
-            return Door(self._folder, self._net)
-        except OSError as error:  # such as a file system without sockets; the task itself needs none
-            print(f"no shell can be opened in this task: {error}", file=sys.stderr, flush=True)
             return None
 
     # inputs
@@ -345,6 +340,8 @@ class Shim:
         self._hear_init()
         self._collect()
         self._watch_lease()
+        if self._net is not None:
+            self._closed.keep(self._net)
         self._beat()
 
     def _watch_lease(self) -> None:

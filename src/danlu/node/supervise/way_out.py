@@ -3,18 +3,24 @@
 Addresses of this machine, of the other nodes of its cluster, and those where clouds hand out credentials get routes
 that lead nowhere, and a job has no right to change routes. The process ends with the last shim of the gang: it watches
 a pipe that they hold.
+
+The cluster may grow while a gang runs. The engine of the node writes the addresses to a file, one per line, and the
+shims of the gang look at it once a second and close what is new.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import re
 import select
 import signal
 import socket
 import struct
-from collections.abc import Sequence
-from typing import NoReturn
+import sys
+from collections.abc import Collection, Sequence
+from typing import NoReturn, Optional
 
 from danlu.node.supervise import network
 
@@ -35,13 +41,61 @@ READY_SECONDS = 5.0
 _RTM_NEWROUTE, _RTN_UNREACHABLE, _RT_TABLE_MAIN, _RTPROT_STATIC, _RTA_DST = 24, 7, 254, 4, 1
 
 
-def open_way_out(net: network.Network, program: str, *, closed: Sequence[str] = ()) -> int:
-    """Start the process and return the descriptor that keeps it alive. Raise OSError when it does not come up.
+class ClosedAddresses:
+    """Addresses of machines that a network does not lead to, beside those that are closed in every network."""
 
-    `closed`: more addresses that it does not lead to.
-    """
-    hosts = sorted({*own_addresses(), *closed})
-    _close_routes(net, [*((host, 128 if ":" in host else 32) for host in hosts), *METADATA])
+    def __init__(self, file: str) -> None:
+        """`file`: where the engine writes them; empty: nowhere."""
+        self._file = file
+        self._version: Optional[tuple[int, int]] = None
+        self._closed: frozenset[str] = frozenset()
+        self._problem = ""
+
+    def close_new(self, net: network.Network) -> None:
+        """Close what the file has got since the last call. Raise OSError; the next call tries it again."""
+        if not self._file:
+            return
+        found = os.stat(self._file)
+        version = found.st_ino, found.st_mtime_ns
+        if version == self._version:
+            return
+        new = sorted(_read_closed(self._file) - self._closed)
+        if new:
+            _close_routes(net, _hosts(new))
+        self._version, self._closed = version, self._closed.union(new)
+
+    def keep(self, net: network.Network) -> None:
+        """`close_new` of a shim, which says once what is wrong and goes on: it is tried again every second."""
+        problem = ""
+        try:
+            self.close_new(net)
+        except OSError as error:
+            problem = f"new machines of the cluster are not closed yet: {error}"
+        if problem and problem != self._problem:
+            print(problem, file=sys.stderr, flush=True)
+        self._problem = problem
+
+
+def write_closed(path: str, addresses: Collection[str]) -> None:
+    """Write the file of `ClosedAddresses`. One writer at a time."""
+    with contextlib.suppress(FileNotFoundError):
+        if _read_closed(path) == set(addresses):
+            return
+    fresh = f"{path}.{os.getpid()}.partial"
+    with open(fresh, "w") as file:
+        file.writelines(f"{address}\n" for address in sorted(addresses))
+    os.replace(fresh, path)
+
+
+def _read_closed(path: str) -> set[str]:
+    with open(path) as file:
+        return set(file.read().split())
+
+
+def open_way_out(net: network.Network, program: str, *, closed: ClosedAddresses) -> int:
+    """Start the process and return the descriptor that keeps it alive. Raise OSError when it does not come up."""
+    _close_routes(net, [*_hosts(own_addresses()), *METADATA])
+    closed.close_new(net)
     watched, leash = os.pipe2(os.O_CLOEXEC)
     ready, say_ready = os.pipe2(os.O_CLOEXEC)
     if os.fork() == 0:
@@ -84,8 +138,15 @@ def _become(net: network.Network, program: str, *, watched: int, say_ready: int)
         os._exit(1)
 
 
-def _close_routes(net: network.Network, targets: list[tuple[str, int]]) -> None:
-    """Add the routes from inside. A child goes there, because a user namespace cannot be left again."""
+def _hosts(addresses: Sequence[str]) -> list[tuple[str, int]]:
+    return [(address, 128 if ":" in address else 32) for address in addresses]
+
+
+def _close_routes(net: network.Network, targets: Sequence[tuple[str, int]]) -> None:
+    """Add the routes from inside, where they are missing: the gang's other shims add them too.
+
+    A child goes there, because a user namespace cannot be left again.
+    """
     failed, fail = os.pipe2(os.O_CLOEXEC)
     child = os.fork()
     if child == 0:
@@ -95,7 +156,7 @@ def _close_routes(net: network.Network, targets: list[tuple[str, int]]) -> None:
             with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as link:
                 for address, length in targets:
                     if ":" not in address or has_ipv6:
-                        network.ask(link, _RTM_NEWROUTE, _route(address, length), what=f"route to {address}")
+                        _close_route(link, (address, length))
         except OSError as error:
             os.write(fail, str(error).encode()[:200])
         finally:
@@ -106,6 +167,14 @@ def _close_routes(net: network.Network, targets: list[tuple[str, int]]) -> None:
     os.waitpid(child, 0)
     if problem:
         raise OSError(problem)
+
+
+def _close_route(link: socket.socket, target: tuple[str, int]) -> None:
+    try:
+        network.ask(link, _RTM_NEWROUTE, _route(*target), what=f"route to {target[0]}")
+    except OSError as error:
+        if error.errno != errno.EEXIST:
+            raise
 
 
 def _route(address: str, length: int) -> bytes:

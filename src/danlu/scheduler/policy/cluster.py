@@ -108,6 +108,24 @@ class Cluster:
                 self.refresh(node)
         return placed.job
 
+    def exchange(self, gone: Iterable[str], new: Iterable[RunningJob]) -> None:
+        """Take jobs out and put others in, and work out anew what is free on their nodes."""
+        touched: dict[str, NodeState] = {}
+        for job_id in gone:
+            placed = self.placed.pop(job_id)
+            self.evictable_by_project.get(placed.job.project_id, {}).pop(job_id, None)
+            for node in placed.nodes:
+                del node.holdings[job_id]
+                node.ending.pop(job_id, None)
+                touched[node.name] = node
+        for job in new:
+            self.add(job)
+            touched.update((node.name, node) for node in self.placed[job.id].nodes)
+        for node in touched.values():
+            node.recount()
+            self._update_tables(node)
+            self.refresh(node)
+
     def mark_ending(self, job_id: str) -> None:
         """Count what a job holds as soon free: it was told to stop."""
         placed = self.placed[job_id]

@@ -18,9 +18,12 @@ from danlu.spec.reasons import Reason, reason
 from danlu.spec.units import show_duration
 
 
-def decide(snapshot: Snapshot, now: datetime) -> list[Action]:
-    """One action for each queued job, in queue order, and then the evictions."""
-    state = make_state(snapshot)
+def decide(snapshot: Snapshot, now: datetime, state: SchedulingState | None = None) -> list[Action]:
+    """One action for each queued job, in queue order, and then the evictions.
+
+    `state`: everything that runs, with an empty queue, for who has it. What starts counts as running in it afterwards.
+    """
+    state = state or make_state(snapshot)
     answers: dict[str, Action] = {}
     for job in snapshot.queue:
         early = _not_yet(job, now)

@@ -188,6 +188,21 @@ class NodeState:
         self.ports.subtract(holding.ports)
         self.version += 1
 
+    def recount(self) -> None:
+        """Work out what is free from what the jobs hold, as for a new node. Nothing may be reserved."""
+        holdings = self.holdings.values()
+        taken = {(device.type, device.id) for holding in holdings for device in holding.devices}
+        left = [device for device in self.info.devices if (device.type, device.id) not in taken]
+        self.free = {device.type: {} for device in self.info.devices}
+        for device in left:
+            self.free[device.type][device.id] = device
+        self.num_free = len(left)
+        self.cpus = self.info.cpus - sum(holding.cpus for holding in holdings)
+        self.memory_bytes = self.info.memory_bytes - sum(holding.memory_bytes for holding in holdings)
+        self.num_tasks = self.info.max_tasks - sum(holding.num_tasks for holding in holdings)
+        self.ports = Counter(port for holding in holdings for port in holding.ports)
+        self.version += 1
+
     def ready(self, need: Need) -> tuple[float, int] | None:
         """When a task fits here if nothing new is placed, and how many jobs must end first; None: never."""
         extra = list(self.ending.values())

@@ -32,6 +32,8 @@ def make_placement(job_id: str, attempt: int, allocations: Sequence[Allocation],
             device_model=item.devices[0].model if item.devices else None,
             device_ips=_if_all([device.ip for device in item.devices]),
             device_uuids=_if_all([device.uuid for device in item.devices]),
+            super_pod=_if_same([device.super_pod for device in item.devices]),
+            super_devices=_if_all([device.super_device for device in item.devices]),
             has_simulated_devices=any(device.is_simulated for device in item.devices),
             root=SANDBOX_ROOT
             if item.node.info.has_sandbox
@@ -52,3 +54,8 @@ def _if_all(values: Sequence[str | None]) -> tuple[str, ...]:
     """All values, or none when some are missing: a job cannot use an incomplete list."""
     known = tuple(value for value in values if value)
     return known if len(known) == len(values) else ()
+
+
+def _if_same(values: Sequence[str | None]) -> str | None:
+    """The one value that all have; nothing when they differ or some are missing."""
+    return values[0] if values and len(set(values)) == 1 else None

@@ -1,12 +1,12 @@
 """Everything that waits and runs, and one scheduling round over it.
 
-The loop builds it from a snapshot for each round; a simulation keeps one and updates it. The rules are the same.
+The loop brings it up to date for each round, a simulation with every event. The rules are the same.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -65,6 +65,19 @@ class SchedulingState:
         job = self.cluster.remove(job_id)
         if job is not None:
             self.holdings.add(job.project_id, job.owner_id, demand_of(job), is_preemptible=job.is_preemptible, sign=-1)
+
+    def exchange(self, gone: Sequence[str], new: Sequence[RunningJob]) -> None:
+        """Take live attempts out and put others in."""
+        for sign, jobs in ((-1, [self.cluster.placed[job_id].job for job_id in gone]), (1, new)):
+            for job in jobs:
+                demand = demand_of(job)
+                self.holdings.add(job.project_id, job.owner_id, demand, is_preemptible=job.is_preemptible, sign=sign)
+        self.cluster.exchange(gone, new)
+
+    def begin_round(self, ports_in_use: frozenset[int]) -> None:
+        """Empty the queue, and give ports as if none had been given before."""
+        self.queue = Queue()
+        self.ports = Ports(ports_in_use)
 
     def confirm(self, job_id: str) -> None:
         """Mark an attempt as started: it can be evicted from now on."""

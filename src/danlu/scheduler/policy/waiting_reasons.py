@@ -46,8 +46,12 @@ def drained_node(node: NodeState) -> str:
 def closed_nodes(cluster: Cluster, shape: Shape) -> str:
     """The drained nodes on which a task of the job would fit; empty when there is none."""
     closed = [node for node in cluster.nodes.values() if node.drain is not None and node.fits_when_empty(shape)]
-    more = f"; and {len(closed) - MAX_SHOWN} more" if len(closed) > MAX_SHOWN else ""
-    return "; ".join(drained_node(node) for node in closed[:MAX_SHOWN]) + more
+    if len(closed) < 2:
+        return "".join(map(drained_node, closed))
+    more = f" and {len(closed) - MAX_SHOWN} more" if len(closed) > MAX_SHOWN else ""
+    causes = dict.fromkeys(node.drain.reason for node in closed[:MAX_SHOWN] if node.drain is not None)
+    nodes = ", ".join(node.name for node in closed[:MAX_SHOWN])
+    return say("nodes_drained", nodes=nodes + more, why="; ".join(causes))
 
 
 def no_such_node(shape: Shape, infos: Iterable[NodeInfo]) -> Reason:
