@@ -57,7 +57,9 @@ def main() -> None:
             finally:
                 server.stop()
         if not options.no_peers:
-            figures += measure_first_upload(folder / "artifact", ARTIFACT_BYTES, 3 if options.quick else 5)
+            figures += measure_first_upload(
+                folder / "artifact", ARTIFACT_BYTES, 3 if options.quick else 5, ways=["sdk"]
+            )
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     for figure in figures:

@@ -30,6 +30,8 @@ from danlu.store.sql.run_tables import RunRow, RunValueRow, SeriesRow
 from danlu.testing.serving import RunningServer
 
 sys.path.insert(0, str(Path(__file__).parent / "tracking"))
+sys.path.insert(0, str(Path(__file__).parent / "artifacts"))
+from first_upload import measure_first_upload
 from insertion import measure_insertion
 from log_speed import measure_log_speed
 from mlflow_server import Mlflow
@@ -41,15 +43,28 @@ NUM_RUNS = 10_000
 NUM_LONG = 1_000_000
 NUM_SHOWN = 2000
 NUM_CLIENTS = 4
+ARTIFACT_BYTES, QUICK_ARTIFACT_BYTES = 1 << 30, 256 << 20
 METRICS = (("train", "loss"), ("val", "acc"), ("val", "loss"))
 
 
 def main() -> None:
     options = _options()
     repeats = 3 if options.quick else 5
-    folder = Path(tempfile.mkdtemp(prefix="danlu-bench-"))
+    folder = Path(tempfile.mkdtemp(prefix="danlu-bench-")) / "made"
     print(f"load average at the start: {os.getloadavg()[0]:.2f}")
-    peer = None if options.no_mlflow or options.short else Mlflow(folder / "mlflow")
+    has_peer = not (options.no_mlflow or options.short)
+    figures = [] if options.uploads else measure_runs(folder, options, repeats=repeats, has_peer=has_peer)
+    if has_peer or options.uploads:
+        size = QUICK_ARTIFACT_BYTES if options.quick else ARTIFACT_BYTES
+        figures += measure_first_upload(folder, size, repeats)
+    for figure in figures:
+        print(f"{figure['name']:<52} {figure['value']:>14.3f}   gate {figure['gate']}   goal {figure['goal']}")
+    print(json.dumps({"bench": "tracking", "figures": figures}))
+
+
+def measure_runs(folder: Path, options: argparse.Namespace, *, repeats: int, has_peer: bool) -> list[dict[str, Any]]:
+    folder.mkdir()
+    peer = Mlflow(folder / "mlflow") if has_peer else None
     server = RunningServer(folder / "data").start()
     try:
         figures = measure_short_runs(server, quick=options.quick)
@@ -62,9 +77,7 @@ def main() -> None:
         if peer is not None:
             peer.stop()
         shutil.rmtree(folder, ignore_errors=True)
-    for figure in figures:
-        print(f"{figure['name']:<52} {figure['value']:>14.3f}   gate {figure['gate']}   goal {figure['goal']}")
-    print(json.dumps({"bench": "tracking", "figures": figures}))
+    return figures
 
 
 def measure_speed(
@@ -83,6 +96,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer repeats")
     parser.add_argument("--short", action="store_true", help="short runs, export and insertions only")
+    parser.add_argument("--uploads", action="store_true", help="first uploads of artifacts beside MLflow only")
     parser.add_argument("--no-mlflow", action="store_true", help="leave MLflow out")
     parser.add_argument("--no-script", action="store_true", help="leave out what happens in the script")
     return parser.parse_args()

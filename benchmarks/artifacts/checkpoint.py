@@ -14,7 +14,7 @@ INSERTED = 0.1
 """The share of the changed bytes that are put in between, as when a layer or an index grows."""
 
 
-def write_checkpoint(path: Path, size: int, *, seed: int = 1) -> None:
+def write_checkpoint(path: Path, size: int, *, seed: int | str = 1) -> None:
     """Bytes that cannot be told from trained weights: each piece has its own."""
     with path.open("wb") as file:
         for begin in range(0, size, PIECE):

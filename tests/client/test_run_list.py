@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -19,11 +20,13 @@ from danlu import track
 from danlu.client import Client
 from danlu.client.tracking.run_list import RunList
 from danlu.errors import InvalidInput, MissingExtra, NotFound
+from danlu.importing.event_files import read_events
 from danlu.spec.fields import JobFields
 from danlu.spec.job import JobSpec, parse_job
 from danlu.testing.serving import RunningServer
 from danlu.testing.waiting import wait_until
 from danlu.track.reading import open_journals, points
+from danlu.track.tensorboard import write_events
 
 SOURCE = str(Path(danlu.__file__).parents[1])
 
@@ -36,7 +39,7 @@ def runs(server: RunningServer, tmp_path_factory: pytest.TempPathFactory) -> Run
         run = track.start(name, {"lr": lr, "deep": {"width": 8}}, folder="listed", dir=folder)
         for value in accuracy:
             run.log("val", {"acc": value})
-        run.log("train", {"loss": 1.0})
+        run.log("train", {"loss": 1.0 if accuracy else math.inf})
         run.finish()
     environ = {**os.environ, "DANLU_URL": server.url, "DANLU_API_KEY": server.api_key, "PYTHONPATH": SOURCE}
     subprocess.run([sys.executable, "-m", "danlu", "sync", str(folder)], env=environ, check=True, capture_output=True)
@@ -82,6 +85,16 @@ def test_the_best_run_and_its_points(client: Client, runs: RunList) -> None:
         runs.best("val/f1")
 
 
+def test_values_that_are_no_numbers_are_searched_sorted_and_exported(
+    client: Client, runs: RunList, tmp_path: Path
+) -> None:
+    assert names(client.runs.list("metrics.train.loss = inf", folder="listed")) == ["c"]
+    last = client.runs.list(folder="listed", sort="-train/loss", limit=1)[0]
+    assert (last.name, last.value("train/loss")) == ("c", math.inf)
+    write_events(client.runs.get(last.id), tmp_path / "events")
+    assert [(one.tag, one.what) for one in read_events(str(tmp_path / "events"))] == [("train/loss", math.inf)]
+
+
 def test_it_becomes_a_table(runs: RunList, monkeypatch: pytest.MonkeyPatch) -> None:
     pandas = ModuleType("pandas")
     pandas.DataFrame = list  # type: ignore[attr-defined]  # pandas is the user's; what it gets is ours
@@ -90,6 +103,7 @@ def test_it_becomes_a_table(runs: RunList, monkeypatch: pytest.MonkeyPatch) -> N
     assert rows["a"]["hparams.lr"] == 0.1
     assert rows["b"]["metrics.val.acc"] == 0.7
     assert "metrics.val.acc" not in rows["c"]
+    assert rows["c"]["metrics.train.loss"] == math.inf
 
 
 def test_a_table_without_pandas_says_what_to_install(runs: RunList, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,10 +6,10 @@ import functools
 import hashlib
 import os
 import random
-import struct
 from pathlib import Path
 
 import pytest
+from tests.support.cut_data import KINDS, made
 
 from danlu.content.cutting import BLOCK_BYTES, MAX_BYTES, MIN_BYTES, Cutter, Hashers, Piece, _rolling_hashes, next_cut
 
@@ -34,33 +34,6 @@ def _checked(cutter: Cutter, path: Path) -> list[Piece]:
         begin += piece.size
     assert begin == len(data)
     return pieces
-
-
-def weights(count: int, seed: int) -> bytes:
-    """Numbers as they are in checkpoints."""
-    chance = random.Random(seed)
-    return struct.pack(f"<{count}f", *(chance.gauss(0, 0.02) for _ in range(count)))
-
-
-@functools.cache
-def made(kind: str) -> bytes:
-    if kind == "random":
-        return random.Random(1).randbytes(12 << 20)
-    if kind == "weights":
-        return weights(2 << 20, 2)
-    if kind in ALPHABETS:  # without a line feed, and of ever fewer different bytes
-        return made("random").translate(bytes(ALPHABETS[kind][byte % len(ALPHABETS[kind])] for byte in range(256)))
-    return b"".join(b'{"id": %d, "text": "%x"}\n' % (number, number * 7919) for number in range(300_000))
-
-
-ALPHABETS = {
-    "no line feeds": bytes(byte for byte in range(256) if byte != 10),
-    "base64": b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
-    "hexadecimal": b"0123456789abcdef",
-    "genes": b"ACGT",
-    "two values": b"\xc8\xc9",
-}
-KINDS = ("random", "weights", "lines", *ALPHABETS)
 
 
 class TestCutting:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -15,7 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 from tests.support.databases import Databases
 
-from danlu.errors import Unavailable
+from danlu.errors import InvalidInput, Unavailable
 from danlu.store.queries import buckets, people
 from danlu.store.sql import migrate
 from danlu.store.sql.database import Database
@@ -165,3 +165,13 @@ class TestTwoProcesses:
             holder.kill()
         database.write(people.add_project, "goes on")
         assert projects(database) == ["goes on"]
+
+
+def test_a_value_that_no_column_holds_is_a_fault_of_whoever_sent_it(database: Database) -> None:
+    migrate.upgrade(database)
+    late = datetime(9999, 12, 31, 23, tzinfo=timezone(-timedelta(hours=23)))
+    # PostgreSQL compares whole numbers of any length
+    tests = [ProjectRow.created_at < late, *([ProjectRow.id == 2**70] if database.is_sqlite else [])]
+    for test in tests:
+        with pytest.raises(InvalidInput, match="the database rejected a value"), database.reading() as session:
+            session.scalars(select(ProjectRow).where(test)).all()

@@ -87,7 +87,7 @@ def read(place: Place, metrics: Metrics, run: int) -> list[float]:
         assert row is not None
         found: list[float] = []
         for series in runs.series_of(session, run):
-            for _, points, _ in metrics.reader.all_points(session, row, series):
+            for _, _, points, _ in metrics.reader.all_points(session, metrics.reader.open_run(session, row), [series]):
                 found += points.values.tolist()
     return found
 
@@ -202,7 +202,8 @@ def test_branches_are_cut_exactly_where_packs_lie_across_them(place: Place) -> N
         assert row is not None
         (series,) = runs.series_of(session, run)
         for most in (20_000, 60):
-            lines = server.reader.lines(session, row, series, axis=Axis.STEP, max_points=most, with_hidden=True)
+            opened = server.reader.open_run(session, row)
+            lines = server.reader.lines(session, opened, series, axis=Axis.STEP, max_points=most, with_hidden=True)
             assert lines.num_points == 1234 + 50
             assert lines.main.values.max() == 1233.0
             assert (lines.hidden[1].steps.min(), lines.hidden[1].steps.max()) == (1234, 2999)
@@ -213,3 +214,24 @@ def _frame_end(made: JournalMaker, near: int) -> int:
     from danlu.journal import scan
 
     return max(frame.end for frame in scan(made.data).frames if frame.end <= near)
+
+
+def test_a_pack_that_is_built_while_a_run_is_read_doubles_nothing(place: Place) -> None:
+    made = numbered(3000)
+    run = add_run(place, made.run)
+    server = place.server()
+    half = _frame_end(made, len(made.data) // 10)
+    server.append(run, made.run, made.name, offset=0, data=made.data[:half], now=NOW)
+    server.ingest_changed()
+    with place.database.reading() as session:
+        row = session.get(RunRow, run)
+        assert row is not None
+        opened = server.reader.open_run(session, row)
+    server.append(run, made.run, made.name, offset=half, data=made.data[half:], now=NOW)
+    server.ingest_changed()
+    with place.database.reading() as session:
+        assert session.scalars(select(ChunkRow)).first() is not None
+        pieces = server.reader.all_points(session, opened, runs.series_of(session, run))
+    seen = [value for _, _, points, _ in pieces for value in points.values.tolist()]
+    assert seen == [float(number) for number in range(len(seen))]
+    assert 0 < len(seen) < 3000

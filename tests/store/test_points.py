@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime, timezone
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.journals import JournalMaker
+from tests.support.journals import BEGAN, JournalMaker
 
-from danlu.store.metrics.decode import BranchKey, SeriesKey, decode
+from danlu.journal import encode_media
+from danlu.store.metrics.decode import LAST_SECOND, BranchKey, SeriesKey, decode
 from danlu.store.metrics.packs import Packs, encode_pack
 from danlu.store.metrics.points import Axis, Points, downsample, thin
 from danlu.store.objects.local import LocalObjects
@@ -111,3 +114,16 @@ def test_a_journal_decoded_in_pieces_is_the_journal() -> None:
         steps += [int(step) for points in part.points.values() for step in points.steps]
         at, layouts, branch = part.end, part.layouts, part.branch
     assert steps == list(range(20))
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [(1e300, LAST_SECOND), (-1e300, 0.0), ("nan", 0.0), (None, 0.0), (BEGAN, BEGAN), (LAST_SECOND + 1, LAST_SECOND)],
+)
+def test_times_are_such_as_a_date_can_have(told: object, kept: float) -> None:
+    about = {"kind": "alert", "name": "loss", "time": told}
+    made = JournalMaker().add(encode_media(about, b"text")).add(encode_media({**about, "kind": "text"}, b"text"))
+    found = decode(made.data, 0, {}, 1)
+    assert found.num_damaged == 0
+    assert [found.alerts[0].at, found.media[0].at] == [kept, kept]
+    assert datetime.fromtimestamp(kept, timezone.utc).year in range(1970, 10_000)

@@ -100,7 +100,7 @@ class TestAdding:
         draft = read_draft(made.path)
         assert draft is not None
         assert list(draft.files) == ["x"]
-        assert "make another one, which is its next version" in caplog.text
+        assert "create another one, which is its next version" in caplog.text
 
 
 class TestIncomplete:

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from danlu import track
+from danlu.importing.event_files import read_events
+from danlu.journal.event_files import record as framed
 from danlu.track.reading import open_journals, points, read_run
-from danlu.track.tensorboard import import_tensorboard, read_events, split_tag
+from danlu.track.tensorboard import import_tensorboard, split_tag
 
 
 def field(number: int, value: object) -> bytes:
@@ -43,7 +45,7 @@ def tensor_value(tag: str, value: float) -> bytes:
 
 def record(time: float, step: int, summary: bytes) -> bytes:
     event = field(1, time) + field(2, step) + field(5, summary)
-    return struct.pack("<QI", len(event), 0) + event + bytes(4)
+    return framed(event)
 
 
 def test_scalars_of_both_kinds(tmp_path: Path) -> None:

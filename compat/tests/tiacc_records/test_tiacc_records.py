@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -122,6 +123,25 @@ class TestTheGuide:
         words = ["tiacc_training/tools/general_image_list.py", "--img_dir", "val_demo/", "--img_list", "val_list"]
         done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (0, "6 images of 2 classes listed in val_list\n"), done.stderr
+
+    @pytest.mark.usefixtures("val_demo")
+    def test_torchvisions_augmentations_are_recognised(self) -> None:
+        """By the class that they are; torchvision itself need not be here."""
+
+        def made(name: str, **fields: object) -> object:
+            return type(name, (), {"__module__": "torchvision.transforms.transforms", **fields})()
+
+        run_tool(general_image_list, "--img_dir", "val_demo", "--img_list", "list")
+        run_tool(img2tfrecord, *PACK_LIST)
+        bilinear, ranges = SimpleNamespace(value="bilinear"), (0.6, 1.4)
+        crop = made("RandomResizedCrop", size=24, scale=(0.5, 1.0), ratio=(0.7, 1.4), interpolation=bilinear)
+        jitter = made("ColorJitter", brightness=ranges, contrast=None, saturation=ranges, hue=None)
+        trivial = made("TrivialAugmentWide", num_magnitude_bins=31, interpolation=bilinear, fill=None)
+        erasing = made("RandomErasing", p=0.5, scale=(0.1, 0.2), ratio=(0.5, 2.0), value=0)
+        steps = [crop, jitter, trivial, made("ToTensor"), erasing]
+        dataset = tiacc_torch_warp.IndexTFRDataset(".", "x.index", made("Compose", transforms=steps))
+        assert "TrivialAugment" in dataset.explain()
+        assert [tuple(image.shape) for image, _ in DataLoader(dataset, 3)] == [(3, 3, 24, 24)] * 2
 
     @pytest.mark.usefixtures("val_demo")
     def test_the_old_spelling_is_a_keyword(self) -> None:

@@ -36,9 +36,9 @@ SECTIONS: dict[str, dict[str, Command]] = {
         "top": Command("danlu.cli.jobs.top:top", "Show the resource usage of a job's tasks."),
         "shell": Command("danlu.cli.jobs.shell:shell", "Open a shell in a running task."),
         "exec": Command("danlu.cli.jobs.shell:exec_", "Run a command in a running task."),
-        "notebook": Command("danlu.cli.jobs.notebook:notebook", "Start a job that is JupyterLab."),
+        "notebook": Command("danlu.cli.jobs.notebook:notebook", "Start JupyterLab as a job."),
         "ssh": Command("danlu.cli.jobs.ssh:ssh", "Enter a running task with OpenSSH."),
-        "forward": Command("danlu.cli.jobs.ssh:forward", "Bring a port of a running job to this machine."),
+        "forward": Command("danlu.cli.jobs.ssh:forward", "Forward a port of a running job to this machine."),
         "open": Command(
             "danlu.cli.jobs.endpoints:open_", "Open JupyterLab, TensorBoard or a port of a running job in a browser."
         ),
@@ -200,7 +200,7 @@ def main(argv: Optional[list[str]] = None) -> NoReturn:
         try:
             app(args=argv, prog_name="danlu")
         except DanluError as error:
-            fail(error.message)
+            fail(_in_language(error.message))
         except TimeoutError as error:
             fail(str(error), code=101)
         except OSError as error:
@@ -209,3 +209,9 @@ def main(argv: Optional[list[str]] = None) -> NoReturn:
             traceback.print_exc()
             raise SystemExit(1) from None
     raise AssertionError("typer exits by itself")
+
+
+def _in_language(message: str) -> str:
+    from danlu.cli.language import failure
+
+    return failure(message)

@@ -25,6 +25,24 @@ def told(said: Optional[Message], english: str) -> str:
     return in_chinese(said) or english
 
 
+def sentence(english: str) -> str:
+    """A sentence of the server in the language of the terminal."""
+    if not is_chinese():
+        return english
+    from danlu.spec.messages.catalogue import recognise
+
+    return told(recognise(english), english)
+
+
+def failure(english: str) -> str:
+    """The message of a failure in the language of the terminal."""
+    if not is_chinese():
+        return english
+    from danlu.spec.messages.catalogue import in_chinese, recognise_failure
+
+    return in_chinese(recognise_failure(english)) or english
+
+
 def remedy(code: str) -> str:
     """What to do about a reason; empty for one that this version does not know."""
     from danlu.spec.messages.reasons_zh import REASONS

@@ -172,7 +172,7 @@ def is_loopback(url: str) -> bool:
 def _clean_key(text: str, label: str) -> str:
     key = text.strip()
     if not key or not all("!" <= char <= "~" for char in key):
-        raise InvalidInput(f"the API key from {label} has characters that no key has; `danlu login` makes a new one")
+        raise InvalidInput(f"the API key from {label} has characters that no key has; `danlu login` creates a new one")
     return key
 
 

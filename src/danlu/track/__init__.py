@@ -16,8 +16,10 @@ Everything goes to a journal on disk; a process of its own brings it to the serv
 from __future__ import annotations
 
 from danlu.track.artifact import Artifact
+from danlu.track.autolog import autolog, watch
 from danlu.track.begin import load, start
 from danlu.track.begin_artifact import artifact, load_artifact
+from danlu.track.mirrors import mirror_tensorboard, mirror_wandb
 from danlu.track.run import Run, SilentRun
 from danlu.track.tensorboard import export_tensorboard, import_tensorboard
 
@@ -26,9 +28,13 @@ __all__ = [
     "Run",
     "SilentRun",
     "artifact",
+    "autolog",
     "export_tensorboard",
     "import_tensorboard",
     "load",
     "load_artifact",
+    "mirror_tensorboard",
+    "mirror_wandb",
     "start",
+    "watch",
 ]

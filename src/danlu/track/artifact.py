@@ -237,7 +237,7 @@ class Artifact:
         if self._folder is None:
             return
         if self._is_sealed:
-            raise ValueError("it is finished; make another one, which is its next version")
+            raise ValueError("it is finished; create another one, which is its next version")
         with self._lock:
             drafts.add_line(self._folder, values)
 

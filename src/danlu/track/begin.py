@@ -17,6 +17,7 @@ from danlu.track.folders import RUN_ID, find_runs, make_run_folder, runs_folder
 from danlu.track.ranks import rank_of
 from danlu.track.reading import read_run
 from danlu.track.run import Run, SilentRun
+from danlu.track.saying import parent_id
 from danlu.track.spawning import hand_over
 from danlu.track.values import MAX_NAME, MAX_TEXT, to_plain
 from danlu.track.warn import warn_once
@@ -25,16 +26,21 @@ from danlu.track.writer import Writer
 SWITCH = "DANLU_TRACK"
 """Environment: `on` (as if unset), `offline` (nothing is sent), `off` (nothing is written)."""
 
+SET_FIELDS = ("labels", "name", "folder", "description")
+"""What a script may have set after the start."""
+
 _counts: dict[str, int] = {}
 
 
-def start(
+def start(  # noqa: PLR0913 - each says one thing about a run, by name
     name: str,
     hparams: Any = None,
     *,
     folder: Optional[str] = None,
     labels: Sequence[str] = (),
     description: str = "",
+    group: Optional[str] = None,
+    parent: Union[Run, str, None] = None,
     all_ranks: bool = False,
     project: Optional[str] = None,
     dir: Union[str, Path, None] = None,
@@ -42,6 +48,7 @@ def start(
     """Begin a run and return it. Never raises: what does not work is one warning, and the run is silent.
 
     `hparams` is a mapping, an `argparse.Namespace`, a data class, or any other object with attributes.
+    `group` is a word that several runs share, `parent` the run (or its id) that this one is a part of; both are shown.
     `folder` and `project` are where the server puts it, `dir` where its files lie here (`.danlu/runs`). Ranks other
     than 0 get a silent run; with `all_ranks` each has a run of its own, called `NAME-rank3`. Inside a job, an attempt
     that follows another goes on with the same run, as a newer branch.
@@ -62,6 +69,8 @@ def start(
             "labels": _labels(labels),
             "project": project,
             "description": str(description)[:MAX_TEXT],
+            "group": str(group)[:MAX_NAME] if group else None,
+            "parent": parent_id(parent),
             **about,
             "rank": rank,
             "branch": about["attempt"] or 1,
@@ -89,7 +98,7 @@ def load(path: Union[str, Path], *, dir: Union[str, Path, None] = None) -> Run:
     try:
         header = {
             **known.header,
-            **{field: value for field, value in known.fields.items() if field in ("labels", "name", "folder")},
+            **{field: value for field, value in known.fields.items() if field in SET_FIELDS},
             **capture.job(os.environ),
             "created_at": time.time(),
             "branch": known.branch + 1,

@@ -74,6 +74,11 @@ def forget(run: Run) -> None:
         _live.remove(run)
 
 
+def newest() -> Optional[Run]:
+    """The run that was started last in this process and has not ended."""
+    return _live[-1] if _live else None
+
+
 def state_after(error: BaseException) -> tuple[str, str]:
     """State and reason of a run that an exception ended."""
     if isinstance(error, SystemExit):

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Optional, Union
 
+from danlu.journal.words import TYPES
 from danlu.track.run import Run
-from danlu.track.values import TYPES, type_word
+from danlu.track.values import type_word
 
 
 def _logger() -> Any:

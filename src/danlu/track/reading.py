@@ -58,6 +58,9 @@ class Recorded(NamedTuple):
     hparams: dict[str, Any]
     summary: dict[str, Any]
     environment: dict[str, Any]
+    axes: dict[str, Any]
+    """Metric -> the metric that it is shown over."""
+
     fields: dict[str, Any]
     """`labels`, `name`, `folder`, `description`, `total_steps`, where they were set after the start."""
 
@@ -93,7 +96,7 @@ def read_run(folder: str) -> Recorded:
     files = open_journals(folder)
     if not files:
         raise FileNotFoundError(2, "no journal of a run here", os.path.abspath(folder))
-    mappings: dict[str, dict[str, Any]] = {"hparams": {}, "summary": {}, "environment": {}}
+    mappings: dict[str, dict[str, Any]] = {"hparams": {}, "summary": {}, "environment": {}, "axes": {}}
     fields: dict[str, Any] = {}
     branch, last_steps = 1, {0: -1}
     ends: dict[tuple[int, bool], str] = {}

@@ -16,7 +16,7 @@ from danlu.journal import Layout
 from danlu.track import ending, media, output
 from danlu.track.artifact import Artifact
 from danlu.track.mappings import Noted, taken
-from danlu.track.run_media import LogsMedia
+from danlu.track.saying import SaysMore
 from danlu.track.values import MAX_NAME, plain_numbers, to_number, to_plain, to_step, type_word, without_type
 from danlu.track.warn import warn_once
 from danlu.track.writer import LATE_SECONDS, Rows, Writer
@@ -40,7 +40,7 @@ class _Declared(NamedTuple):
     struct: Struct
 
 
-class Run(LogsMedia):
+class Run(SaysMore):
     """What `track.start` returns. May be used from several threads; in a forked child it is silent."""
 
     def __init__(self, header: Mapping[str, Any], folder: str, writer: Optional[Writer]) -> None:
@@ -59,6 +59,8 @@ class Run(LogsMedia):
         self._hparams = Noted(None, lambda new, gone: self._set("hparams", new, gone))
         self._summary = Noted(None, lambda new, gone: self._set("summary", new, gone))
         self._labels: list[str] = list(header.get("labels") or ())
+        self._description = str(header.get("description") or "")
+        self._alerted: dict[str, float] = {}
         self._made: list[Artifact] = []
         self._output = output.Bounded(self._add_output)
 
@@ -293,8 +295,8 @@ class Run(LogsMedia):
                 "step": max(0, self._next_step - 1) if step is None else to_step(step),
                 "time": _now() if time is None else time,
             }
-            for frame in media.FRAMES[kind](about, value):
-                self._add(frame)
+            # parts of one medium follow one another, whatever other threads write
+            self._add(b"".join(media.FRAMES[kind](about, value)))
         except Exception as error:
             warn_once(f"{kind} {name}", f"log_{kind}({name!r}) could not be kept: {error!r:.300}")
 

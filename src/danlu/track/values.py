@@ -7,19 +7,8 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Optional, Union
 
-TYPES = {
-    "train": "train",
-    "training": "train",
-    "val": "val",
-    "valid": "val",
-    "validate": "val",
-    "validation": "val",
-    "test": "test",
-    "testing": "test",
-    "eval": "test",
-    "evaluate": "test",
-    "evaluation": "test",
-}
+from danlu.journal.words import TYPES
+
 _PLAIN = frozenset({float, int, bool})
 MAX_NAME = 200
 MAX_TEXT = 16_384

@@ -129,7 +129,8 @@ def refusal(status: int, reason: str, body: bytes) -> Refused:
     """The same, for a body that has been read. Without a word from the server, `error` is empty."""
     try:
         told = json.loads(body)
-        return Refused(status, str(told["message"]), error=str(told.get("error", "")), fields=told.get("fields"))
+        error = told.get("error") or told.get("error_code") or ""  # the second is in answers of the door for MLflow
+        return Refused(status, str(told["message"]), error=str(error), fields=told.get("fields"))
     except (ValueError, KeyError, TypeError, AttributeError):
         return Refused(status, reason or f"HTTP {status}")
 

@@ -100,3 +100,36 @@ def test_a_job_logs_runs_of_its_own_only(world: World, url: str, others: dict[st
     assert elsewhere.refused("POST", "runs/create", json={"experiment_id": "0"})[0] in (403, 404)
     inside.http.close()
     elsewhere.http.close()
+
+
+def test_a_job_finds_runs_of_its_own_only(world: World, url: str, others: dict[str, Door], run: str) -> None:
+    member = others["member"]
+    hidden = member.post("experiments/create", name="hidden")["experiment_id"]
+    dataset = {"dataset": {"name": "secret", "digest": "1"}}
+    member.post("runs/log-inputs", run_id=run, datasets=[dataset])
+    member.post("logged-models", experiment_id="0", name="secret", source_run_id=run)
+    found: dict[str, list[list[str]]] = {}
+    for access in ("own", "read"):
+        job = world.started(who=world.identity("mia"), project="alpha", access=access)
+        inside = Door(url, world.job_token(job), "alpha")
+        made = inside.new_run(run_name="found")
+        inside.post("runs/log-inputs", run_id=made, datasets=[{"dataset": {"name": "mine", "digest": "1"}}])
+        inside.post("logged-models", experiment_id="0", name="mine", source_run_id=made)
+        runs = inside.names(filter="attributes.run_name IN ('secret', 'found')")
+        data = inside.post("experiments/search-datasets", experiment_ids=["0"])["dataset_summaries"]
+        models = inside.post("logged-models/search", experiment_ids=["0"])["models"]
+        experiments = inside.post("experiments/search")["experiments"]
+        found[access] = [
+            sorted(runs),
+            sorted(one["name"] for one in data),
+            sorted(one["info"]["name"] for one in models),
+            [one["experiment_id"] for one in experiments if one["experiment_id"] in ("0", hidden)],
+        ]
+        inside.http.close()
+    assert found["own"] == [["found"], ["mine"], ["mine"], ["0"]]
+    assert found["read"] == [
+        ["found", "found", "secret"],
+        ["mine", "secret"],
+        ["mine", "mine", "secret"],
+        [hidden, "0"],
+    ]

@@ -87,3 +87,34 @@ def test_deleted_runs_are_found_when_asked_for(door: Door, runs: dict[str, str])
     assert door.names(run_view_type="ALL", **here) == ["c", "b", "a"]
     door.post("runs/restore", run_id=runs["b"])
     assert door.names(**here) == ["c", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("metrics.acc = NaN", ["nan"]),
+        ("metrics.acc = 'nan'", ["nan"]),
+        ("metrics.acc != 0.5", ["-inf", "inf", "nan"]),
+        ("metrics.acc != nan", ["-inf", "inf"]),
+        ("metrics.acc > 1e308", ["inf"]),
+        ("metrics.acc = Infinity", ["inf"]),
+        ("metrics.acc < -1e308", ["-inf"]),
+        ("metrics.acc = -Infinity", ["-inf"]),
+        ("metrics.acc > NaN", []),
+    ],
+)
+def test_a_last_value_that_is_no_number_is_found(door: Door, odd_runs: str, text: str, expected: list[str]) -> None:
+    assert door.names(text, experiment_ids=[odd_runs]) == expected
+
+
+def test_infinity_is_sorted_as_a_number(door: Door, odd_runs: str) -> None:
+    assert door.names(order_by=["metrics.acc DESC"], experiment_ids=[odd_runs]) == ["inf", "-inf", "nan"]
+
+
+@pytest.fixture(scope="module")
+def odd_runs(door: Door, world: World) -> str:
+    experiment = str(door.post("experiments/create", name="odd")["experiment_id"])
+    for number, (name, value) in enumerate((("nan", "NaN"), ("inf", "Infinity"), ("-inf", "-Infinity"))):
+        run = door.new_run(experiment, run_name=name, start_time=1_700_000_000_000 + number)
+        door.post("runs/log-metric", run_id=run, key="acc", value=value, timestamp=1)
+    return experiment

@@ -6,6 +6,8 @@ import pytest
 from tests.server.mlflow.conftest import Door
 from tests.support.world import Api, World
 
+from danlu.journal import new_run_id
+
 
 def test_a_run_is_logged_and_read_back(door: Door, world: World, url: str) -> None:
     experiment = door.post("experiments/create", name="vision/base", tags=[{"key": "team", "value": "a"}])
@@ -138,3 +140,47 @@ def test_what_cannot_be_done_is_told_in_the_clients_own_shape(
     door: Door, path: str, body: dict[str, object], code: str
 ) -> None:
     assert door.refused("POST", path, json=body)[1] == code
+
+
+def test_nested_runs_are_nested_in_both_worlds(door: Door, world: World, url: str) -> None:
+    outer = door.new_run(run_name="outer")
+    inner = door.new_run(run_name="inner", tags=[{"key": "mlflow.parentRunId", "value": outer}])
+    with Api(url, world.api_key()) as api:
+        assert api.json("GET", f"/runs/{inner}")["parent"] == outer
+        native = {"run": new_run_id(), "name": "native", "parent": outer}
+        api.json("POST", "/runs", json=native)
+    assert sorted(door.names(f"tags.mlflow.parentRunId = '{outer}'")) == ["inner", "native"]
+    assert "outer" not in door.names("tags.mlflow.parentRunId IS NOT NULL")
+    tags = door.get("runs/get", run_id=native["run"])["run"]["data"]["tags"]
+    assert {"key": "mlflow.parentRunId", "value": outer} in tags
+    foreign = door.new_run(tags=[{"key": "mlflow.parentRunId", "value": "c0ffee"}])
+    assert {"key": "mlflow.parentRunId", "value": "c0ffee"} in door.get("runs/get", run_id=foreign)["run"]["data"][
+        "tags"
+    ]
+    for run in (inner, native["run"]):
+        door.post("runs/delete-tag", run_id=run, key="mlflow.parentRunId")
+    with Api(url, world.api_key()) as api:
+        assert api.json("GET", f"/runs/{inner}")["parent"] is None
+    assert door.names(f"tags.mlflow.parentRunId = '{outer}'") == []
+
+
+def test_a_model_that_is_nested_too_deeply_is_refused(door: Door) -> None:
+    body = {"run_id": door.new_run(), "model_json": "[" * 7000}
+    assert door.refused("POST", "runs/log-model", json=body) == (400, "INVALID_PARAMETER_VALUE")
+
+
+def test_pages_of_a_history_follow_each_other_over_pieces(door: Door) -> None:
+    run = door.new_run()
+    for first in range(0, 30, 10):
+        points = [{"key": "m", "value": step, "timestamp": step, "step": step} for step in range(first, first + 10)]
+        door.post("runs/log-batch", run_id=run, metrics=points)
+    seen: list[int] = []
+    token = ""
+    while True:
+        page = door.get("metrics/get-history", run_id=run, metric_key="m", max_results=7, page_token=token)
+        seen += [point["step"] for point in page["metrics"]]
+        token = page.get("next_page_token", "")
+        if not token:
+            break
+    assert seen == list(range(30))
+    assert len(door.get("metrics/get-history", run_id=run, metric_key="m", max_results=30)["metrics"]) == 30

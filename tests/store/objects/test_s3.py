@@ -107,7 +107,7 @@ class TestGrants:
 def test_a_service_that_is_away_is_told_in_a_sentence(tmp_path: Path) -> None:
     place = S3Place("bucket", "", "http://127.0.0.1:9", "us-east-1", "key", "secret")
     objects = S3Objects(place, tmp_path)
-    with pytest.raises(Unavailable, match=r"http://127\.0\.0\.1:9 is not reachable: .*refused"):
+    with pytest.raises(Unavailable, match=r"http://127\.0\.0\.1:9 does not answer: .*refused"):
         objects.list("main", prefix="", delimiter="", after="", limit=1)
     with pytest.raises(Unavailable, match="store://main/a: the object service failed"):
         objects.stat(at("a"))

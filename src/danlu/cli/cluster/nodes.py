@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from danlu.cli import CONTEXT
+from danlu.cli.language import sentence
 from danlu.cli.options import AsJson
 from danlu.cli.terminal import echo, echo_block, echo_json, one_line, paint
 
@@ -93,7 +94,7 @@ def nodes_text(nodes: list[NodeOut]) -> str:
             f"{show_size(node.memory_reserved_bytes)}/{show_size(node.memory_bytes)}",
             _devices(node),
             str(node.num_tasks),
-            ", ".join(node.missing) or "all",
+            ", ".join(map(sentence, node.missing)) or "all",
         )
         for node in nodes
     ]

@@ -12,7 +12,7 @@ from danlu.cli.terminal import echo, echo_block, echo_json
 
 def alerts(
     job: Optional[str] = typer.Argument(None, metavar="JOB", help="Id or name of a job; without it, all that you see."),
-    show_all: bool = typer.Option(False, "--all", help="Those that are over as well."),
+    show_all: bool = typer.Option(False, "--all", help="Include those that have ended."),
     as_json: AsJson = False,
 ) -> None:
     """Show what is wrong with running jobs.

@@ -9,11 +9,11 @@ from danlu.cli.terminal import echo
 
 
 def favourite(
-    jobs: JobNames, remove: bool = typer.Option(False, "--remove", "-r", help="They are favourites no more.")
+    jobs: JobNames, remove: bool = typer.Option(False, "--remove", "-r", help="Remove them from your favourites.")
 ) -> None:
     """Mark jobs as favourites, to find them again.
 
-    Favourites are yours: nobody else sees them. `danlu ps --favourites` lists them.
+    Only you see your favourites. `danlu ps --favourites` lists them.
 
     \b
     Examples:

@@ -88,7 +88,7 @@ def _find(client: Client, job: str) -> Job:
     for one in client.jobs.list():
         if fnmatch.fnmatchcase(one.id, job) or fnmatch.fnmatchcase(one.row.name, job):
             return one
-    raise NotFound(f"no job fits {job!r}; `danlu ps -a` lists them")
+    raise NotFound(f"no job matches {job!r}; `danlu ps -a` lists them")
 
 
 def parse_ranks(text: Optional[str]) -> Optional[list[int]]:

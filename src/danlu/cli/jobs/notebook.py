@@ -17,15 +17,15 @@ def notebook(
     image: Optional[str] = typer.Option(None, help="Container image with JupyterLab in it."),
     code: Optional[str] = typer.Option(None, help="Local folder to begin with, or store://... path."),
     project: Optional[str] = typer.Option(None, help="Project of the job; default: your default project."),
-    idle: str = typer.Option("2h", help="Ends the job when nobody has used it for so long, at least 1m."),
+    idle: str = typer.Option("2h", help="Stop the job after being idle for this long, at least 1m."),
     browser: bool = typer.Option(False, "--browser", "-b", help="Open it in the browser of this machine."),
 ) -> None:
-    """Start a job that is JupyterLab.
+    """Start JupyterLab as a job.
 
     Prints the link to it. It has the devices, files and variables of a job, and Danlu's SDK is signed in as the
     job. It ends when it is stopped, or after some idle time, with an alert before: kernels and terminals that did
-    nothing for so long end, and so does the job when no page is open and nothing runs in it. `danlu open NAME jupyter`
-    prints another link.
+    nothing for this long end, and so does the job when no page is open and nothing runs in it. Another link:
+    `danlu open NAME jupyter`.
 
     \b
     Examples:

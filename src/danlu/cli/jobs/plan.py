@@ -10,6 +10,7 @@ import typer
 
 from danlu.cli.jobs.notes import that_matter
 from danlu.cli.jobs.plan_explained import explained_text
+from danlu.cli.language import sentence
 from danlu.cli.options import AsJson
 from danlu.cli.terminal import echo_block, echo_json, one_line
 
@@ -70,7 +71,7 @@ def plan_text(plan: PlanOut) -> str:
     parts = [_task_text(task) for task in plan.tasks]
     parts += [price_text(plan)] if plan.price_per_hour is not None else []
     if plan.notes:
-        parts.append("\n".join(["notes", *(f"  {text}" for text in plan.notes)]))
+        parts.append("\n".join(["notes", *(f"  {sentence(text)}" for text in plan.notes)]))
     return "\n\n".join(parts)
 
 

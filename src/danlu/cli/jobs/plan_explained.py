@@ -7,6 +7,8 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from danlu.cli.language import sentence
+
 if TYPE_CHECKING:
     from danlu.wire.jobs import PlanOut, TaskExplanationOut, TaskPlanOut, VariableOut
 
@@ -22,12 +24,13 @@ def explained_text(plan: PlanOut) -> str:
         return "this server does not explain plans"
     by_rank = {task.rank: task for task in told.tasks}
     first, *others = plan.tasks
+    notes = map(sentence, (*told.notes, *plan.notes))
     parts = [
         "\n".join([bold("How it is started"), *(line for text in told.starts for line in _wrapped(text))]),
-        "\n".join([bold("When it has succeeded"), *_wrapped(told.succeeds)]),
+        "\n".join([bold("When it has succeeded"), *_wrapped(sentence(told.succeeds))]),
         _task_text(first, by_rank[first.rank]),
         *(_difference(first, task) for task in others),
-        "\n".join([bold("Good to know"), *(line for text in (*told.notes, *plan.notes) for line in _wrapped(text))]),
+        "\n".join([bold("Good to know"), *(line for text in notes for line in _wrapped(text))]),
     ]
     return "\n\n".join(parts)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Optional
 import typer
 
 from danlu.cli.jobs.notes import that_matter
-from danlu.cli.language import remedy, told
+from danlu.cli.language import remedy, sentence, told
 from danlu.cli.options import AsJson, JobName
 from danlu.cli.terminal import echo_block, echo_json, one_line, paint
 
@@ -59,7 +59,7 @@ def job_text(job: JobOut, happened: list[EventOut], waits: Optional[WhyOut] = No
     if happened:
         lines = (f"{event.at:%Y-%m-%d %H:%M:%S}  {event.kind}: {told(event.said, event.message)}" for event in happened)
         parts.append("\n".join(map(one_line, lines)))
-    parts += [one_line(f"note: {text}") for text in that_matter(job.notes, job.spec)]
+    parts += [one_line(f"note: {sentence(text)}") for text in that_matter(job.notes, job.spec)]
     parts.append(_why(job))
     if waits is not None:
         from danlu.cli.jobs.why import why_text

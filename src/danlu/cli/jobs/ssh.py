@@ -49,10 +49,10 @@ def ssh(
 def forward(
     job: JobName,
     port: int = typer.Argument(..., min=1, max=65535, help="Port in the job."),
-    local: Optional[int] = typer.Option(None, "--local", "-l", min=1, max=65535, help="Port here; the same without."),
+    local: Optional[int] = typer.Option(None, "--local", "-l", min=1, max=65535, help="Local port; default: the same."),
     rank: int = Rank,
 ) -> None:
-    """Bring a port of a running job to this machine.
+    """Forward a port of a running job to this machine.
 
     Ends with Ctrl-C.
 

@@ -19,7 +19,7 @@ BY = ("project", "user")
 def cost(
     since: Optional[str] = typer.Option(None, metavar="TIME", help="Count from here: 30d, 12h or 2026-01-31."),
     until: Optional[str] = typer.Option(None, metavar="TIME", help="Count up to here. Default: now."),
-    by: Optional[str] = typer.Option(None, metavar="project|user", help="One row for each project, or for each user."),
+    by: Optional[str] = typer.Option(None, metavar="project|user", help="Group by project or by user."),
     as_json: AsJson = False,
 ) -> None:
     """Show what jobs cost, by project and user.

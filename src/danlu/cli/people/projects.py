@@ -67,8 +67,8 @@ def show(project: Project, as_json: AsJson = False) -> None:
 def new(
     project: Project,
     description: str = typer.Option("", help="What it is for."),
-    owner: Optional[str] = typer.Option(None, help="Who decides about it; you when left out."),
-    bucket: Optional[str] = typer.Option(None, help="Make this bucket for its files as well."),
+    owner: Optional[str] = typer.Option(None, help="Owner of the project; default: you."),
+    bucket: Optional[str] = typer.Option(None, help="Also create this bucket for its files."),
     as_json: AsJson = False,
 ) -> None:
     """Create a project; for admins.

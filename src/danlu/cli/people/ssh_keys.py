@@ -46,7 +46,7 @@ def ls(as_json: AsJson = False) -> None:
 @app.command(context_settings=CONTEXT)
 def add(
     file: Optional[Path] = typer.Argument(None, help="A .pub file; without it, the usual one in ~/.ssh."),
-    name: str = typer.Option("", help="What you call it; the key's comment when left out."),
+    name: str = typer.Option("", help="What you call it; default: the key's comment."),
 ) -> None:
     """Add a public key to your account.
 
@@ -61,7 +61,7 @@ def add(
     folder = Path.home() / ".ssh"
     chosen = file or next((folder / usual for usual in USUAL if (folder / usual).exists()), None)
     if chosen is None:
-        raise InvalidInput(f"there is no public key in {folder}; `ssh-keygen -t ed25519` makes one")
+        raise InvalidInput(f"there is no public key in {folder}; `ssh-keygen -t ed25519` creates one")
     if not chosen.is_file():
         raise InvalidInput(f"{chosen}: expected a file")
     with Client() as client:

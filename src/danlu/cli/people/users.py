@@ -29,7 +29,7 @@ def _users() -> None:
 
 @app.command(context_settings=CONTEXT)
 def ls(as_json: AsJson = False) -> None:
-    """List users; for admins also account requests.
+    """List users; for admins also registrations.
 
     \b
     Examples:
@@ -92,7 +92,7 @@ def approve(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Approve an account request.
+    """Approve a registration.
 
     \b
     Examples:
@@ -109,7 +109,7 @@ def approve(
 def reject(
     who: str = typer.Argument(..., metavar="WHO", help="Requested name, or id of the request."),
 ) -> None:
-    """Reject and delete an account request.
+    """Reject and delete a registration.
 
     \b
     Examples:

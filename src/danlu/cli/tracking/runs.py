@@ -94,8 +94,7 @@ def show(
             captured = found.environment()
             echo_json(captured) if as_json else echo_block(environment_text(found.details, captured))
         elif as_json:
-            metrics = [one for one in found.series() if one.type != "system"]
-            echo_json(found.details.model_copy(update={"metrics": metrics}))
+            echo_json(_with_all_metrics(found))
         else:
             echo_block(run_text(found, found.series()))
 
@@ -121,10 +120,11 @@ def compare(
     if len(runs) < 2:
         raise typer.BadParameter("expected at least two runs")
     with Client() as client:
-        found = [client.runs.get(run).details for run in runs]
+        each = [client.runs.get(run) for run in runs]
+        found = [_with_all_metrics(run) for run in each]
         wanted = metric or list(dict.fromkeys(f"{one.type}/{one.name}" for run in found for one in run.metrics))
-        lines = client.runs.points([run.id for run in found], wanted, max_points=_SPARK_POINTS) if wanted else []
-        captured = [client.runs.get(run.id).environment() for run in found]
+        lines = [line for run in each for line in run.all_points(wanted, _SPARK_POINTS)]
+        captured = [run.environment() for run in each]
     if as_json:
         echo_json({**as_data(found, wanted, lines), "environment": differences(captured)})
         return
@@ -206,6 +206,12 @@ def restore(runs: RunNames) -> None:
         for run in runs:
             back = client.runs.get(run).restore()
             echo(f"{back.id}  {back.details.folder or '/'}")
+
+
+def _with_all_metrics(run: Run) -> RunOut:
+    """What is known of a run, with every metric: the server's answer about a run names the first 50."""
+    metrics = [one for one in run.series() if one.type != "system"]
+    return run.details.model_copy(update={"metrics": metrics})
 
 
 def rows_text(rows: Sequence[RunSummary], sort: str = "") -> str:

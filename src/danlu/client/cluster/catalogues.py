@@ -116,7 +116,7 @@ def _entries(rows: Any, place: str, of: type[M]) -> Iterator[M]:
             raise InvalidInput(told, fields=problems) from error
         name = str(getattr(found, "name", ""))
         if name in names:
-            raise InvalidInput(f"{place} {number}: {name!r} stands there twice")
+            raise InvalidInput(f"{place} {number}: {name!r} appears twice")
         names.add(name)
         yield found
 

@@ -71,14 +71,14 @@ class Shared:
         me = self._http.get("/me", MeOut)
         project = me.default_project or next(iter(me.projects), None)
         if project is None:
-            raise InvalidInput("project: you are in none; ask an admin")
+            raise InvalidInput("project: you are not a member of one; ask an admin")
         return project
 
     def _bucket(self, project: str) -> str:
         for bucket in self._store.buckets():
             if bucket.project == project:
                 return bucket.name
-        raise InvalidInput(f"project: {project!r} has no bucket to send files through; `danlu store mb` makes one")
+        raise InvalidInput(f"project: {project!r} has no bucket to send files through; `danlu store mb` creates one")
 
 
 def _target(source: Path, to: str) -> str:

@@ -66,7 +66,7 @@ def write_example(example: ExampleOut, folder: Path) -> list[Path]:
         targets.append(folder / file.path)
     taken = [target for target in targets if target.exists()]
     if taken:
-        raise Conflict(f"{taken[0]} is there already, and is not written over; name another folder")
+        raise Conflict(f"{taken[0]} exists already and is not overwritten; name another folder")
     for file, target in zip(example.files, targets):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(file.text.encode())

@@ -1,4 +1,4 @@
-"""`client.people`: users and account requests."""
+"""`client.people`: users and registrations."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class People:
         return self._http.get(_path(name), UserOut)
 
     def waiting(self) -> Iterator[RegistrationOut]:
-        """Account requests; for admins."""
+        """Registrations; for admins."""
         return pages(self._http, "/registrations", RegistrationOut)
 
     def approve(
@@ -104,10 +104,10 @@ class People:
         found = [one for one in self.waiting() if who in (one.id, one.name)]
         exact = [one for one in found if one.id == who] or found
         if not exact:
-            raise NotFound(f"no account request for {who!r}; `danlu users ls` lists them")
+            raise NotFound(f"no pending registration for {who!r}; `danlu users ls` lists them")
         if len(exact) > 1:
             ids = ", ".join(one.id for one in exact)
-            raise Conflict(f"{len(exact)} people ask for the name {who!r}; choose one by id: {ids}")
+            raise Conflict(f"{len(exact)} registrations have the name {who!r}; choose one by id: {ids}")
         return exact[0].id
 
 

@@ -111,7 +111,7 @@ def row_of(run: RunSummary) -> dict[str, Any]:
     row: dict[str, Any] = {"id": run.id, **{name: getattr(run, name) for name in PLAIN}}
     row["state"] = str(run.state)
     row.update({f"hparams.{name}": value for name, value in run.hparams.items()})
-    row.update({f"metrics.{one.type}.{one.name}": one.last for one in run.metrics})
+    row.update({f"metrics.{one.type}.{one.name}": last_of(one) for one in run.metrics})
     row.update({f"summary.{name}": value for name, value in run.summary.items()})
     return row
 
@@ -126,10 +126,15 @@ def value_of(run: RunSummary, key: str) -> Any:
         return (run.hparams if kind == "hparams" else run.summary).get(rest)
     if "/" in key or (rest and kind == "metrics"):
         found = _metric(run, key)
-        return None if found is None else found.last
+        return None if found is None else last_of(found)
     raise InvalidInput(
         f"sort: expected TYPE/NAME of a metric, hparams.NAME, summary.NAME or one of {', '.join(PLAIN)}, got {key!r}"
     )
+
+
+def last_of(metric: MetricOut) -> Optional[float]:
+    """The last value of a metric, also where JSON has no number for it."""
+    return metric.last if metric.odd is None else float(metric.odd)
 
 
 def points_of(http: Http, run_id: str, *, series: str, max_points: int, axis: str, hidden: bool) -> SeriesPoints:

@@ -11,9 +11,17 @@ from typing import Callable, List, Optional, Union  # noqa: UP035
 from danlu.client.http import Http, Query
 from danlu.client.jobs.jobs import path_part
 from danlu.client.pages import pages
+from danlu.client.tracking.importing import ImportedRuns, bring
 from danlu.client.tracking.mlflow import Imported, import_mlflow
 from danlu.client.tracking.mlflow.records import MlflowRun
+from danlu.client.tracking.plain_yaml import load_plain
 from danlu.client.tracking.run_list import ListedRun, RunList, points_of
+from danlu.importing.records import ForeignRun
+from danlu.importing.swanlab import SwanlabFolders
+from danlu.importing.tensorboard import EventFolders
+from danlu.importing.trackio import TrackioProjects
+from danlu.importing.wandb.folders import WandbFolders, find_logs
+from danlu.importing.wandb.tables import WandbTables
 from danlu.spec.run_filter import parse_sort
 from danlu.wire.runs import (
     ChangeRun,
@@ -150,11 +158,66 @@ class Runs:
         *,
         experiment: Optional[str] = None,
         project: Optional[str] = None,
+        follow_links: bool = False,
         on_run: Callable[[MlflowRun], None] = lambda _run: None,
     ) -> Imported:
         """Bring the runs of a folder `mlruns`, an MLflow SQLite file or an MLflow server here, with their metrics,
-        parameters, tags, times and files. Those that were brought before are passed over."""
-        return import_mlflow(self._http, str(source), experiment=experiment, project=project, on_run=on_run)
+        parameters, tags, times and files. Those that were brought before are passed over. `follow_links` also brings
+        files that lie outside of the folder, where links or the database say."""
+        return import_mlflow(
+            self._http,
+            str(source),
+            experiment=experiment,
+            project=project,
+            follow_links=follow_links,
+            on_run=on_run,
+        )
+
+    def import_wandb(
+        self,
+        path: Union[str, Path],
+        *,
+        follow_links: bool = False,
+        project: Optional[str] = None,
+        on_run: Callable[[ForeignRun], None] = lambda _run: None,
+    ) -> ImportedRuns:
+        """Bring runs of W&B here: a folder `wandb`, a `.wandb` file, or CSV files that were exported. Those that were
+        brought before are passed over. `follow_links` also brings what links in a run's files lead to."""
+        place = Path(path)
+        if place.suffix.lower() == ".csv" or (place.is_dir() and not find_logs(place) and any(place.glob("*.csv"))):
+            return bring(self._http, WandbTables(place), project=project, on_run=on_run)
+        return bring(self._http, WandbFolders(place, follow_links=follow_links), project=project, on_run=on_run)
+
+    def import_tensorboard(
+        self,
+        path: Union[str, Path],
+        *,
+        name: Optional[str] = None,
+        project: Optional[str] = None,
+        on_run: Callable[[ForeignRun], None] = lambda _run: None,
+    ) -> ImportedRuns:
+        """Bring a TensorBoard event file, or all below a folder, here: every folder with event files is a run."""
+        return bring(self._http, EventFolders(Path(path), name), project=project, on_run=on_run)
+
+    def import_trackio(
+        self,
+        path: Union[str, Path],
+        *,
+        project: Optional[str] = None,
+        on_run: Callable[[ForeignRun], None] = lambda _run: None,
+    ) -> ImportedRuns:
+        """Bring the runs of a trackio project's SQLite file, or of all in a folder, here."""
+        return bring(self._http, TrackioProjects(Path(path)), project=project, on_run=on_run)
+
+    def import_swanlab(
+        self,
+        path: Union[str, Path],
+        *,
+        project: Optional[str] = None,
+        on_run: Callable[[ForeignRun], None] = lambda _run: None,
+    ) -> ImportedRuns:
+        """Bring the runs of a folder `swanlog`, a run's folder in it, or its `.swanlab` file here."""
+        return bring(self._http, SwanlabFolders(Path(path), load_plain), project=project, on_run=on_run)
 
     def get(self, run: str) -> Run:
         """The run with this id, or the newest one of this name. Raises NotFound."""

@@ -12,6 +12,7 @@ MAX_PARAM_CHARS = 6000
 MAX_METRICS = 1000
 MAX_PARAMS = 100
 MAX_TAGS = 100
+MAX_DATASETS = 1000
 MAX_RESULTS = 50_000
 
 Key = Annotated[str, Field(min_length=1, max_length=MAX_KEY_CHARS)]
@@ -47,6 +48,9 @@ class Metric(_Sent):
 
 class CreateExperiment(_Sent):
     name: str = Field(min_length=1, max_length=400)
+    artifact_location: Optional[str] = Field(default=None, max_length=2000)
+    """Passed over: files are kept by this server, so that the right to a run is the right to its files."""
+
     tags: list[Tag] = Field(default=[], max_length=MAX_TAGS)
 
 
@@ -115,6 +119,34 @@ class LogBatch(NamedRun):
     tags: list[Tag] = Field(default=[], max_length=MAX_TAGS)
 
 
+class LogModel(NamedRun):
+    model_json: str = Field(max_length=MAX_TAG_CHARS)
+
+
+class Dataset(_Sent):
+    name: str = Field(min_length=1, max_length=500)
+    digest: str = Field(min_length=1, max_length=36)
+    source_type: str = Field(default="", max_length=36)
+    source: str = Field(default="", max_length=65_535)
+    schema_: str = Field(default="", alias="schema", max_length=1 << 20)
+    profile: str = Field(default="", max_length=1 << 20)
+
+
+class DatasetInput(_Sent):
+    dataset: Dataset
+    tags: list[Tag] = Field(default=[], max_length=MAX_TAGS)
+
+
+class LogInputs(_Sent):
+    run_id: str = Field(max_length=100)
+    datasets: Optional[list[DatasetInput]] = Field(default=None, max_length=MAX_DATASETS)
+    models: list[Any] = Field(default=[], max_length=MAX_DATASETS)
+
+
+class SearchDatasets(_Sent):
+    experiment_ids: list[str] = Field(default=[], max_length=10_000)
+
+
 class SearchRuns(_Sent):
     experiment_ids: list[str] = Field(default=[], max_length=10_000)
     filter: Text = ""
@@ -158,10 +190,6 @@ class NamedModel(_Sent):
 class CreateModel(NamedModel):
     tags: list[Tag] = Field(default=[], max_length=50)
     description: str = Field(default="", max_length=100_000)
-
-
-class RenameModel(NamedModel):
-    new_name: str = Field(min_length=1, max_length=256)
 
 
 class DescribeModel(NamedModel):

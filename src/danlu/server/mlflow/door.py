@@ -24,6 +24,9 @@ from danlu.store.queries import people
 
 PREFIX = "/compat/mlflow"
 API = "/api/2.0"
+PAGES_API = "/ajax-api/2.0"
+"""The same again, as MLflow's pages ask for it."""
+
 VERSION = "3.3.0"
 """The version of MLflow's server that the door answers as: newer clients ask for less from it."""
 
@@ -45,6 +48,11 @@ class Caller(NamedTuple):
             return find_project(session, self.who, self.project).id
         return project_to_use(session, self.who)
 
+    def only_job(self, project_id: int) -> str | None:
+        """The job whose runs are all that the caller sees; None for who sees those of the whole project."""
+        sees_all = rights.can_see_run(self.who, project_id=project_id, job_id=None)
+        return None if sees_all or not isinstance(self.who, JobIdentity) else self.who.job_id
+
 
 def reader_of(caller: Caller) -> UserIdentity:
     """Whose rights count for reading what is not a run."""
@@ -65,12 +73,14 @@ async def _caller(request: Request, who: CurrentIdentity) -> Caller:
 CurrentCaller = Annotated[Caller, Depends(_caller)]
 
 
-def create_door(state: ServerState, routers: tuple[APIRouter, ...]) -> FastAPI:
+def create_door(state: ServerState, routers: tuple[APIRouter, ...], root_router: APIRouter) -> FastAPI:
     door = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     door.state.danlu = state
     failures.install(door)
     for router in routers:
         door.include_router(router, prefix=API)
+        door.include_router(router, prefix=PAGES_API)
+    door.include_router(root_router)
 
     @door.get("/health")
     async def health() -> PlainTextResponse:

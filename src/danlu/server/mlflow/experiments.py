@@ -89,10 +89,14 @@ def search(session: Session, caller: Caller, body: SearchExperiments) -> tuple[l
     """A page of experiments, and the token of the next one."""
     project_id = caller.project_id(session)
     tests = parse_filter(body.filter)
+    only = caller.only_job(project_id)
+    own = None if only is None else {"", *mlflow.folders_of_job(session, project_id, only)}
     found = [
         row
         for row in mlflow.experiments_of(session, project_id)
-        if _is_viewed(row, body.view_type) and all(_passes(row, test) for test in tests)
+        if (own is None or row.folder in own)
+        and _is_viewed(row, body.view_type)
+        and all(_passes(row, test) for test in tests)
     ]
     for text in reversed(body.order_by):
         order = parse_order(text)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from collections.abc import Mapping
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -13,6 +16,7 @@ from starlette.requests import ClientDisconnect
 from danlu.errors import AlreadyExists, DanluError, TooManyRequests
 
 log = logging.getLogger(__name__)
+MAX_SHOWN_CHARS = 200
 
 _CODES = {
     401: "UNAUTHENTICATED",
@@ -51,8 +55,19 @@ def _danlu_error(_request: Request, error: Exception) -> Response:
 
 def _bad_request(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    fields = "; ".join(f"{'.'.join(map(str, item['loc'][1:]))}: {item['msg']}" for item in error.errors()[:10])
-    return told("INVALID_PARAMETER_VALUE", f"Invalid value for parameter: {fields}", status=400)
+    sentences = dict.fromkeys(_sentence(item, error.body) for item in error.errors()[:10])
+    return told("INVALID_PARAMETER_VALUE", " ".join(sentences), status=400)
+
+
+def _sentence(item: Mapping[str, Any], body: object) -> str:
+    """Name the parameter of the request, as MLflow does, and where in it the fault is."""
+    place = [str(part) for part in item["loc"][1:]]
+    name = place[0] if place else "body"
+    given = body.get(name) if isinstance(body, dict) else item["input"]
+    if len(place) == 1 and (item["type"] == "missing" or given is None):
+        return f"Missing value for required parameter '{name}'. See the API docs for more information."
+    shown = json.dumps(given, separators=(",", ":"), default=str)[:MAX_SHOWN_CHARS]
+    return f"Invalid value {shown} for parameter '{name}' supplied: {'.'.join(place)}: {item['msg']}."
 
 
 def _http_error(request: Request, error: Exception) -> Response:

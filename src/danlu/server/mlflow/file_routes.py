@@ -8,13 +8,14 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response, StreamingResponse
 
-from danlu.server.mlflow import operations
+from danlu.server.mlflow import files, operations
 from danlu.server.mlflow.bodies import NamedRun
 from danlu.server.mlflow.door import CurrentCaller
 from danlu.server.mlflow.logged_models import artifact_uri as uri_of_model
 from danlu.server.mlflow.run_view import artifact_uri
 from danlu.server.request_body import receive
 from danlu.server.state import State
+from danlu.store.objects.base import OpenObject
 
 router = APIRouter()
 Path = Annotated[str, Query(max_length=1000)]
@@ -35,7 +36,10 @@ async def put(path: str, request: Request, caller: CurrentCaller, state: State) 
 
 @router.get("/mlflow-artifacts/artifacts/{path:path}")
 def get(path: str, caller: CurrentCaller, state: State) -> Response:
-    found = operations.open_file(state, caller, path)
+    return file_response(operations.open_file(state, caller, path))
+
+
+def file_response(found: OpenObject) -> Response:
     headers = {
         "Content-Length": str(found.info.size),
         # user content must not run in the console's origin
@@ -56,6 +60,8 @@ def delete(path: str, caller: CurrentCaller, state: State) -> dict[str, Any]:
 def list_of_run(
     named: Annotated[NamedRun, Query()], caller: CurrentCaller, state: State, path: Path = ""
 ) -> dict[str, Any]:
+    if path:
+        files.check_path(path)
     return _listing(
         operations.list_files(state, caller, _joined(f"runs/{named.run}", path)), artifact_uri(named.run), path
     )
@@ -75,8 +81,8 @@ def _joined(root: str, path: str) -> str:
     return f"{root}/{path}" if path else root
 
 
-def _listing(files: list[dict[str, Any]], root: str, path: str) -> dict[str, Any]:
+def _listing(found: list[dict[str, Any]], root: str, path: str) -> dict[str, Any]:
     return {
         "root_uri": root,
-        "files": [{**one, "path": _joined(path, one["path"]) if path else one["path"]} for one in files],
+        "files": [{**one, "path": _joined(path, one["path"]) if path else one["path"]} for one in found],
     }

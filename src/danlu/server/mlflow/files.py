@@ -47,6 +47,14 @@ def asked_in(path: str) -> Asked:
     return Asked(kind, owner, key)
 
 
+def check_path(path: str) -> None:
+    """A path below a run or a version, of a request that has the owner elsewhere."""
+    try:
+        check_key(path)
+    except ValueError as error:
+        raise InvalidInput("Invalid path") from error
+
+
 def readable(session: Session, caller: Caller, asked: Asked) -> Located:
     """Where a file, or all of a folder, lies, if the caller may see what it belongs to."""
     check_read(session, caller, asked)

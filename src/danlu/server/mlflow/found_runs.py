@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -14,9 +16,13 @@ from danlu.server.mlflow.run_view import run_out, surroundings_of
 from danlu.server.mlflow.runs import STATUSES
 from danlu.server.mlflow.tokens import offset_in, token_of
 from danlu.server.state import ServerState
+from danlu.store.queries.mlflow import records as mlflow
 from danlu.store.queries.mlflow.filter import parse_filter, parse_order
 from danlu.store.queries.mlflow.search import RunSearch
 from danlu.store.sql.run_tables import RunRow
+
+MAX_PAGE_CHARS = 16 << 20
+"""Of tags, parameters and data sets in one answer."""
 
 _VIEWS = {"ACTIVE_ONLY": False, "DELETED_ONLY": True, "ALL": None}
 
@@ -38,12 +44,21 @@ def search(session: Session, caller: Caller, body: SearchRuns) -> tuple[list[dic
     project_id = caller.project_id(session)
     found = RunSearch(session, project_id, folders)
     found.only(is_deleted=_VIEWS[body.run_view_type])
+    if (job_id := caller.only_job(project_id)) is not None:
+        found.only_of_job(job_id)
     found.where(parse_filter(body.filter), _states)
     rows = found.page([parse_order(text) for text in body.order_by], offset=offset, limit=body.max_results + 1)
-    page = rows[: body.max_results]
+    page = _sendable(session, rows[: body.max_results])
     is_more = len(rows) > len(page)
     around = surroundings_of(session, project_id, page)
     return [run_out(row, around) for row in page], token_of(offset + len(page)) if is_more else None
+
+
+def _sendable(session: Session, rows: Sequence[RunRow]) -> Sequence[RunRow]:
+    """The first of them that fit into one answer, at least one: the rest is on the next page."""
+    sizes = mlflow.num_chars(session, [row.number for row in rows])
+    until = accumulate(sizes[row.number] for row in rows)
+    return rows[: max(1, sum(size <= MAX_PAGE_CHARS for size in until))]
 
 
 def _one(session: Session, row: RunRow) -> dict[str, Any]:

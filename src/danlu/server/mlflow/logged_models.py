@@ -69,7 +69,7 @@ def find_to_change(session: Session, caller: Caller, model_id: str) -> LoggedMod
     if row.run_id is not None:
         runs.find_to_change(session, caller, row.run_id)
     elif row.owner_id != actor_of(caller).user_id:
-        raise NotAllowed(f"{row.id} is not yours to change; ask its owner")
+        raise NotAllowed(f"you may not change {row.id}; ask its owner")
     return row
 
 
@@ -116,7 +116,9 @@ def search(session: Session, caller: Caller, body: SearchLoggedModels) -> dict[s
     found = [experiments.find(session, caller, one) for one in body.experiment_ids]
     ids = {row.folder: id_of(row) for row in found}
     before = offset_in(body.page_token) or None
-    rows = mlflow.logged_models_in(session, caller.project_id(session), list(ids), before=before, limit=MAX_SEARCHED)
+    project_id = caller.project_id(session)
+    only = caller.only_job(project_id)
+    rows = mlflow.logged_models_in(session, project_id, list(ids), of_job=only, before=before, limit=MAX_SEARCHED)
     passing = [row for row in rows if all(_passes(row, test) for test in tests)]
     page = passing[: body.max_results]
     answer: dict[str, Any] = {"models": [model_out(row, ids[row.folder]) for row in page]}

@@ -21,6 +21,7 @@ from danlu.server.models import operations as models
 from danlu.server.objects.operations import CheckedWriter, Incoming, record_delete, record_put
 from danlu.server.runs.operations import append_frames
 from danlu.server.state import ServerState
+from danlu.store.metrics.points import Points, join
 from danlu.store.objects.base import OpenObject
 from danlu.store.queries import people
 from danlu.store.queries.mlflow import records as mlflow
@@ -70,15 +71,22 @@ def history(
     state: ServerState, caller: Caller, run_id: str, key: str, *, token: str, limit: int | None
 ) -> tuple[list[dict[str, Any]], str | None]:
     """A page of a metric's points in the order in which they were logged, and the token of the next page."""
+    points = points_of(state, caller, run_id, key)
+    offset = offset_in(token)
+    page = points.take(slice(offset, offset + (limit or MAX_HISTORY)))
+    is_more = offset + len(page) < len(points)
+    return history_out(key, page), token_of(offset + len(page)) if is_more else None
+
+
+def points_of(state: ServerState, caller: Caller, run_id: str, key: str) -> Points:
+    """All points of a metric in the order in which they were logged."""
     with state.database.reading() as session:
         row = runs.find(session, caller, run_id)
         series = next((one for one in mlflow.series_of(session, [row.number])[row.number] if key_of(one) == key), None)
-        pieces = () if series is None else state.metrics.reader.all_points(session, row, series)
-    points = list(history_out(key, [points for _, points, _ in pieces]))
-    offset = offset_in(token)
-    page = points[offset : offset + (limit or MAX_HISTORY)]
-    is_more = offset + len(page) < len(points)
-    return page, token_of(offset + len(page)) if is_more else None
+        reader = state.metrics.reader
+        some = [] if series is None else [series]
+        pieces = reader.all_points(session, reader.open_run(session, row), some)
+    return join([points for _, _, points, _ in pieces])
 
 
 def register(state: ServerState, caller: Caller, body: CreateVersion) -> dict[str, Any]:
@@ -119,6 +127,11 @@ def end_put(state: ServerState, caller: Caller, incoming: Incoming) -> None:
 def open_file(state: ServerState, caller: Caller, path: str) -> OpenObject:
     where = state.database.read(files.readable, caller, files.asked_in(path))
     return state.objects.open(where.stored)
+
+
+def open_file_of_version(state: ServerState, caller: Caller, name: str, *, version: str, path: str) -> OpenObject:
+    row = state.database.read(registry.find_version, caller, name, version)
+    return open_file(state, caller, f"versions/{row.id}/{path}")
 
 
 def list_files(state: ServerState, caller: Caller, path: str) -> list[dict[str, Any]]:

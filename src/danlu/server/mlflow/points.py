@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from danlu import journal
@@ -74,10 +74,9 @@ def latest_out(series: SeriesRow) -> dict[str, Any]:
     return metric_out(key_of(series), value, at=series.at, step=series.step)
 
 
-def history_out(key: str, pieces: Sequence[Points]) -> Iterator[dict[str, Any]]:
-    for piece in pieces:
-        for step, at, value in zip(piece.steps.tolist(), piece.times.tolist(), piece.values.tolist()):
-            yield metric_out(key, value, at=at, step=step)
+def history_out(key: str, points: Points) -> list[dict[str, Any]]:
+    columns = zip(points.steps.tolist(), points.times.tolist(), points.values.tolist())
+    return [metric_out(key, value, at=at, step=step) for step, at, value in columns]
 
 
 def _sendable(value: float) -> float | str:

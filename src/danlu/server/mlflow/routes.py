@@ -8,10 +8,12 @@ from danlu.server.mlflow.door import create_door
 from danlu.server.mlflow.experiment_routes import router as experiments
 from danlu.server.mlflow.file_routes import router as files
 from danlu.server.mlflow.logged_model_routes import router as logged_models
+from danlu.server.mlflow.page_routes import root_router
+from danlu.server.mlflow.page_routes import router as pages
 from danlu.server.mlflow.registry_routes import router as registry
 from danlu.server.mlflow.run_routes import router as runs
 from danlu.server.state import ServerState
 
 
 def mlflow_door(state: ServerState) -> FastAPI:
-    return create_door(state, (experiments, runs, files, logged_models, registry))
+    return create_door(state, (experiments, runs, files, logged_models, registry, pages), root_router)

@@ -12,6 +12,7 @@ from danlu.server.mlflow.bodies import (
     CreateRun,
     LogBatch,
     LogMetric,
+    LogModel,
     LogParam,
     NamedRun,
     RunKey,
@@ -90,6 +91,12 @@ def delete_tag(body: RunKey, caller: CurrentCaller, state: State) -> dict[str, A
 @router.post("/runs/log-batch")
 def log_batch(body: LogBatch, caller: CurrentCaller, state: State) -> dict[str, Any]:
     operations.log_batch(state, caller, body)
+    return {}
+
+
+@router.post("/runs/log-model")
+def log_model(body: LogModel, caller: CurrentCaller, state: State) -> dict[str, Any]:
+    operations.write(state, caller, runs.log_model, body)
     return {}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from danlu.server.mlflow.experiments import DEFAULT_ID, id_of, milliseconds, stage_of
 from danlu.server.mlflow.points import latest_out
-from danlu.server.mlflow.runs import NOTE, RUN_NAME, STATUSES
+from danlu.server.mlflow.runs import NOTE, PARENT, RUN_NAME, STATUSES, USER
 from danlu.spec.runs import RunState, flatten
 from danlu.store.queries.mlflow import records as mlflow
 from danlu.store.sql.run_tables import RunRow, SeriesRow
@@ -28,6 +29,8 @@ class Surroundings(NamedTuple):
     """Folder -> id."""
 
     models: dict[str, list[str]]
+    inputs: dict[int, dict[str, str]]
+    """Run -> its data sets as JSON."""
 
 
 def surroundings_of(session: Session, project_id: int, rows: Sequence[RunRow]) -> Surroundings:
@@ -41,6 +44,7 @@ def surroundings_of(session: Session, project_id: int, rows: Sequence[RunRow]) -
         owners=mlflow.owner_names(session, [row.owner_id for row in rows]),
         experiments={folder: id_of(row) for folder, row in known.items()},
         models=mlflow.models_of_run(session, project_id, [row.id for row in rows]),
+        inputs=mlflow.texts_of(session, numbers, mlflow.INPUT),
     )
 
 
@@ -48,6 +52,8 @@ def run_out(row: RunRow, around: Surroundings) -> dict[str, Any]:
     tags = {**around.tags[row.number], RUN_NAME: row.name}
     if row.description:
         tags[NOTE] = row.description
+    if row.parent:
+        tags[PARENT] = row.parent
     params = {key: str(value) for key, value in flatten(row.hparams).items()} | around.params[row.number]
     return {
         "info": info_out(row, around),
@@ -56,7 +62,7 @@ def run_out(row: RunRow, around: Surroundings) -> dict[str, Any]:
             "params": _pairs(params),
             "tags": _pairs(tags),
         },
-        "inputs": {},
+        "inputs": {"dataset_inputs": [json.loads(text) for text in around.inputs[row.number].values()]},
         "outputs": {"model_outputs": [{"model_id": model, "step": 0} for model in around.models.get(row.id, ())]},
     }
 
@@ -67,7 +73,8 @@ def info_out(row: RunRow, around: Surroundings) -> dict[str, Any]:
         "run_uuid": row.id,
         "run_name": row.name,
         "experiment_id": around.experiments.get(row.folder, DEFAULT_ID),
-        "user_id": around.owners.get(row.owner_id, ""),
+        # who the script says it is for; whose run it is in Danlu never depends on that
+        "user_id": around.tags[row.number].get(USER) or around.owners.get(row.owner_id, ""),
         "status": _STATUS_OF[RunState(row.state)],
         "start_time": milliseconds(row.started_at),
         "artifact_uri": artifact_uri(row.id),

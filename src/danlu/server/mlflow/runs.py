@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
@@ -12,12 +13,12 @@ from sqlalchemy.orm import Session
 from danlu.errors import InvalidInput, NotFound
 from danlu.journal import new_run_id
 from danlu.server.mlflow import experiments
-from danlu.server.mlflow.bodies import CreateRun, LogBatch, Param, Tag
+from danlu.server.mlflow.bodies import CreateRun, LogBatch, LogModel, Param, Tag
 from danlu.server.mlflow.door import Caller
 from danlu.server.mlflow.points import JOURNAL, number_in
 from danlu.server.runs import service
 from danlu.server.state import ServerState
-from danlu.spec.runs import RunState
+from danlu.spec.runs import RUN_ID, RunState
 from danlu.store.metrics.decode import clean
 from danlu.store.metrics.ingest import put_values
 from danlu.store.queries import people
@@ -35,7 +36,12 @@ STATUSES = {
 }
 """What MLflow calls a state, and which states of ours that is."""
 
-RUN_NAME, NOTE = "mlflow.runName", "mlflow.note.content"
+RUN_NAME, NOTE, USER, PARENT = "mlflow.runName", "mlflow.note.content", "mlflow.user", "mlflow.parentRunId"
+MODEL_HISTORY = "mlflow.log-model.history"
+MAX_HISTORY_CHARS = 1 << 20
+MAX_TEXT_CHARS = 8 << 20
+"""Of all tags, parameters and data sets of a run: whoever reads the run gets all of them."""
+
 _KEY = re.compile(r"[/\w.\- :]+")
 
 
@@ -89,6 +95,29 @@ def take_batch(session: Session, state: ServerState, caller: Caller, body: LogBa
     return row
 
 
+def log_model(session: Session, _state: ServerState, caller: Caller, body: LogModel) -> None:
+    """Add to the list of models that older clients keep in a tag."""
+    row = find_to_change(session, caller, body.run)
+    model = _json("Malformed model info. model_json", body.model_json)
+    # anybody who may change the run may have set the tag to anything
+    tags = mlflow.texts_of(session, [row.number], mlflow.TAG)[row.number]
+    known = _json(MODEL_HISTORY, tags.get(MODEL_HISTORY, "[]"))
+    if not isinstance(known, list):
+        raise InvalidInput(f"{MODEL_HISTORY}: expected a list as JSON in this tag, got {str(known)[:80]!r}")
+    value = json.dumps([*known, model])
+    if len(value) > MAX_HISTORY_CHARS:
+        raise InvalidInput(f"{MODEL_HISTORY}: expected at most {MAX_HISTORY_CHARS} characters, got {len(value)}")
+    put_texts(session, row, kind=mlflow.TAG, values={MODEL_HISTORY: value})
+    row.version += 1
+
+
+def _json(what: str, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{what}: expected JSON, got {text[:80]!r}") from error
+
+
 def rename(session: Session, state: ServerState, caller: Caller, row: RunRow, name: str) -> None:
     if name.strip() and name != row.name:
         service.change(session, state, caller.who, row.id, ChangeRun(name=name[:200]))
@@ -101,8 +130,11 @@ def reopen(session: Session, row: RunRow) -> None:
 
 def delete_tag(session: Session, caller: Caller, run_id: str, key: str) -> None:
     row = find_to_change(session, caller, run_id)
-    if not mlflow.delete_text(session, row.number, kind=mlflow.TAG, key=key):
+    is_parent = key == PARENT and row.parent is not None
+    if not mlflow.delete_text(session, row.number, kind=mlflow.TAG, key=key) and not is_parent:
         raise NotFound(f"No tag with name: {key} in run with id {row.id}")
+    if is_parent:
+        row.parent = None
     row.version += 1
 
 
@@ -118,6 +150,16 @@ def moment(milliseconds: int | None, otherwise: datetime) -> datetime:
     return otherwise if milliseconds is None else datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
 
 
+def put_texts(session: Session, row: RunRow, *, kind: str, values: Mapping[str, str]) -> None:
+    mlflow.put_texts(session, row.number, kind=kind, values=values)
+    num_chars = mlflow.num_chars(session, [row.number])[row.number]
+    if num_chars > MAX_TEXT_CHARS:
+        raise InvalidInput(
+            f"expected at most {MAX_TEXT_CHARS} characters in all tags, parameters and data sets of the run {row.id}, "
+            f"got {num_chars}"
+        )
+
+
 def _put_tags(session: Session, state: ServerState, caller: Caller, row: RunRow, tags: Sequence[Tag]) -> None:
     values = {}
     for tag in tags:
@@ -127,8 +169,12 @@ def _put_tags(session: Session, state: ServerState, caller: Caller, row: RunRow,
         rename(session, state, caller, row, values.pop(RUN_NAME))
     if NOTE in values:
         row.description = values.pop(NOTE)
+    if PARENT in values:
+        # what is no run of this server stays a tag: a client that imports names the runs of another one
+        parent = values[PARENT]
+        row.parent = parent if re.fullmatch(RUN_ID, parent) and parent != row.id else None
     if values:
-        mlflow.put_texts(session, row.number, kind=mlflow.TAG, values=values)
+        put_texts(session, row, kind=mlflow.TAG, values=values)
     if tags:
         row.version += 1
 
@@ -146,7 +192,7 @@ def _put_params(session: Session, row: RunRow, params: Sequence[Param]) -> None:
                 f"Changing param values is not allowed. Param with key='{key}' was already logged with "
                 f"value='{known[key]}' for run ID='{row.id}'. Attempted logging new value '{value}'."
             )
-    mlflow.put_texts(session, row.number, kind=mlflow.PARAM, values=known)
+    put_texts(session, row, kind=mlflow.PARAM, values=known)
     row.hparams = {**row.hparams, **{key: _typed(value) for key, value in known.items()}}
     put_values(session, row.number, "hparams", row.hparams)
     row.version += 1

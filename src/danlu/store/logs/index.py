@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from pathlib import Path
 
 from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlalchemy.orm import Session
@@ -38,13 +39,31 @@ class Logs:
             start = offset - offset % SEGMENT_BYTES
             piece = data[: start + SEGMENT_BYTES - offset]
             self._files.write(job_id, attempt, rank, start=start, at=offset - start, data=piece)
-            with self._database.writing() as session:
-                if not _record_piece(session, job_id, attempt, rank, start=start, offset=offset, size=len(piece)):
-                    break
+            if not self._record(job_id, attempt, rank, offset=offset, size=len(piece)):
+                return self.length(job_id, attempt, rank)
             offset, data = offset + len(piece), data[len(piece) :]
-            if offset > self.max_bytes and offset % SEGMENT_BYTES < len(piece):  # a new segment was begun
-                self._trim(job_id, attempt, rank, before=offset - self.max_bytes)
-        return offset if not data else self.length(job_id, attempt, rank)
+        return offset
+
+    def fill(self, job_id: str, attempt: int, *, rank: int, offset: int, write: Callable[[Path, int], int]) -> int:
+        """`append` what somebody else writes: `write` gets a file and where the bytes begin in it, and returns how
+        many it has written, at most to the end of the segment."""
+        start = offset - offset % SEGMENT_BYTES
+        size = write(self._files.made_path(job_id, attempt, rank=rank, start=start), offset - start)
+        if not size:
+            return offset
+        is_next = self._record(job_id, attempt, rank, offset=offset, size=size)
+        return offset + size if is_next else self.length(job_id, attempt, rank)
+
+    def _record(self, job_id: str, attempt: int, rank: int, *, offset: int, size: int) -> bool:
+        """Index bytes that were written; False if another server did."""
+        start = offset - offset % SEGMENT_BYTES
+        with self._database.writing() as session:
+            if not _record_piece(session, job_id, attempt, rank, start=start, offset=offset, size=size):
+                return False
+        end = offset + size
+        if end > self.max_bytes and end % SEGMENT_BYTES < size:  # a new segment was begun
+            self._trim(job_id, attempt, rank, before=end - self.max_bytes)
+        return True
 
     def next_stored(self, job_id: str, attempt: int, rank: int, offset: int) -> int:
         """Return `offset`, or the start of the next stored part if that one was removed."""

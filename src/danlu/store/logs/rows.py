@@ -7,13 +7,19 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 
+import re2
+
 from danlu.store.logs.segments import SEGMENT_BYTES
 
 PIECE_BYTES = 256 << 10
+READ_BYTES = 4 * PIECE_BYTES
 MOST_KEPT = 4096
 """Full segments whose counts are kept in memory: 32 GiB of logs, about 1 MB."""
 
-_UP = re.compile(rb"\x1b\[([0-9]{0,4})[AF]")
+_UP_PATTERN = rb"\x1b\[([0-9]{0,4})[AF]"
+_UP = re.compile(_UP_PATTERN)
+_HAS_UP = re2.compile(_UP_PATTERN)
+"""RE2 passes colours three times as fast, but takes twenty times as long for each match."""
 
 Segment = tuple[str, int, int, int]
 """Job, attempt, rank, start."""
@@ -22,7 +28,7 @@ Segment = tuple[str, int, int, int]
 def num_rows(data: bytes) -> int:
     """How many rows the cursor moves down. Negative when it moves up more."""
     rows = data.count(b"\n")
-    if b"\x1b[" in data:
+    if b"\x1b[" in data and _HAS_UP.search(data):
         rows -= sum(int(count or b"1") for count in _UP.findall(data))
     return rows
 
@@ -35,6 +41,11 @@ class LogRows:
         self._read = read
         self._kept: OrderedDict[Segment, tuple[int, ...]] = OrderedDict()
         self._lock = threading.Lock()
+
+    def is_counted(self, key: Segment) -> bool:
+        """Whether the rows of a segment are known without reading it."""
+        with self._lock:
+            return key in self._kept
 
     def of_segment(self, key: Segment) -> tuple[int, ...]:
         """Rows of each piece that is stored of the segment; empty when it was removed."""
@@ -55,8 +66,9 @@ class LogRows:
 
     def _pieces(self, segment: Segment) -> Iterator[bytes]:
         job_id, attempt, rank, start = segment
-        for offset in range(start, start + SEGMENT_BYTES, PIECE_BYTES):
-            piece = self._read(job_id, attempt, rank, offset, PIECE_BYTES)
-            if not piece:
+        for offset in range(start, start + SEGMENT_BYTES, READ_BYTES):
+            data = self._read(job_id, attempt, rank, offset, READ_BYTES)
+            for at in range(0, len(data), PIECE_BYTES):
+                yield data[at : at + PIECE_BYTES]
+            if len(data) < READ_BYTES:
                 return
-            yield piece

@@ -23,16 +23,20 @@ class LogFiles:
 
         Bytes that a killed server wrote but did not index are overwritten with the same bytes.
         """
-        path = self._path(job_id, attempt, rank, start)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_at(path, at, data)
+            write_at(self.made_path(job_id, attempt, rank=rank, start=start), at, data)
         except OSError as error:
             if error.errno in NO_ROOM:
                 raise StorageFull(
                     f"the disk is full: cannot store the log of {job_id}; free space at {self._root}"
                 ) from error
             raise
+
+    def made_path(self, job_id: str, attempt: int, *, rank: int, start: int) -> Path:
+        """Where a segment is, or will be; the folder exists."""
+        path = self._path(job_id, attempt, rank, start)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
 
     def read(self, job_id: str, attempt: int, rank: int, *, start: int, at: int, size: int) -> bytes:
         with self._path(job_id, attempt, rank, start).open("rb") as file:

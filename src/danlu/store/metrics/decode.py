@@ -26,7 +26,11 @@ from danlu.store.metrics.points import Points, join
 
 MAX_TYPE, MAX_NAME = 60, 300
 MAX_PARTS = 1 << 10
+MAX_TITLE, MAX_ALERT_TEXT = 200, 16_384
+ALERT_LEVELS = ("info", "warning", "error")
 MAX_DEPTH = 50
+LAST_SECOND = 253_402_300_799.0
+"""The end of the year 9999."""
 
 
 class SeriesKey(NamedTuple):
@@ -50,6 +54,16 @@ class MediaSeen(NamedTuple):
     format: str
     step: int | None
     epoch: float | None
+    at: float
+
+
+class AlertSeen(NamedTuple):
+    """What a script wants somebody to know."""
+
+    title: str
+    text: str
+    level: str
+    step: int | None
     at: float
 
 
@@ -92,6 +106,7 @@ class Stretch:
     """Branch -> recorded first step."""
 
     media: list[MediaSeen] = field(default_factory=list)
+    alerts: list[AlertSeen] = field(default_factory=list)
     output: OutputSeen | None = None
     finish: dict[str, Any] | None = None
     num_damaged: int = 0
@@ -168,8 +183,11 @@ def _other(made: Stretch, frame: Frame, start: int) -> None:
     elif frame.kind == Kind.SET:
         made.sets.append(_set(made.branch, clean(decode_json(frame))))
     elif frame.kind == Kind.MEDIA:
-        about = clean(decode_media(frame).about)
-        if not about.get("part"):  # later parts belong to the first one
+        medium = decode_media(frame)
+        about = clean(medium.about)
+        if about.get("kind") == "alert":
+            made.alerts.append(_alert(about, clean(medium.data.decode("utf-8", "replace"))))
+        elif not about.get("part"):  # later parts belong to the first one
             made.media.append(_media(at, about))
     elif frame.kind == Kind.OUTPUT:
         size = len(decode_output(frame).data)
@@ -204,6 +222,17 @@ def _media(start: int, about: dict[str, Any]) -> MediaSeen:
     )
 
 
+def _alert(about: dict[str, Any], text: str) -> AlertSeen:
+    level = str(about.get("level"))
+    return AlertSeen(
+        str(about.get("name") or "alert")[:MAX_TITLE],
+        text[:MAX_ALERT_TEXT],
+        level if level in ALERT_LEVELS else ALERT_LEVELS[0],
+        _whole(about.get("step")),
+        _seconds(about.get("time")),
+    )
+
+
 def _whole(value: Any) -> int | None:
     """A number that fits into a column, or None."""
     if value is None:
@@ -215,7 +244,9 @@ def _whole(value: Any) -> int | None:
 
 
 def _seconds(value: Any) -> float:
-    return 0.0 if value is None else float(value)
+    """Seconds since 1970, within the years that a date can have: a clock may be wrong, or a script hostile."""
+    number = 0.0 if value is None else float(value)
+    return 0.0 if math.isnan(number) else min(max(number, 0.0), LAST_SECOND)
 
 
 def _branch(value: object) -> int:

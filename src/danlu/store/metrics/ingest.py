@@ -17,16 +17,32 @@ from danlu.store.metrics.decode import Layouts, SeriesKey, Stretch
 from danlu.store.metrics.journals import journals_of
 from danlu.store.metrics.points import Points
 from danlu.store.queries import run_folders
+from danlu.store.queries.monitoring import run_alerts
 from danlu.store.sql.database import num_changed
-from danlu.store.sql.run_tables import BranchRow, JournalRow, MediaRow, RunOutputRow, RunRow, RunValueRow, SeriesRow
+from danlu.store.sql.run_tables import (
+    BranchRow,
+    JournalRow,
+    MediaRow,
+    RunAlertRow,
+    RunOutputRow,
+    RunRow,
+    RunValueRow,
+    SeriesRow,
+)
 
 MAX_KEYS = 2000
 """Maximum number of searchable values of one kind per run; others are only shown."""
 
 MAX_KEY_CHARS = 400
 MAX_ENVIRONMENT_BYTES = 2 << 20
-_MAPPINGS = {"hparams": "hparams", "summary": "summary", "environment": "info"}
+MAX_ALERTS = 1000
+"""Of one run; those that come later are not kept."""
+
+MAX_AXES = 2000
+_MAPPINGS = {"hparams": "hparams", "summary": "summary", "environment": "info", "axes": "axes"}
 """Field of a record -> column."""
+
+_SEARCHED = ("hparams", "summary")
 
 _TEXTS = {"name": 200, "description": 100_000}
 
@@ -57,6 +73,7 @@ def ingest_stretch(session: Session, run: int, journal: str, start: int, made: S
     _store_branches(session, run, made)
     _apply_sets(session, owner, made)
     _store_media(session, run, journal, made)
+    _store_alerts(session, run, made)
     if made.output is not None:
         seen = made.output
         session.add(
@@ -152,7 +169,9 @@ def _put_metrics(session: Session, run: int, rows: list[SeriesRow]) -> None:
             num_metrics += 1
             value = RunValueRow(run=run, key=key)
             session.add(value)
-        value.num, value.low, value.high, value.text = row.last, row.low, row.high, row.odd
+        # infinity is compared and sorted as a number; databases have no order for NaN
+        last = float(row.odd) if row.odd in ("inf", "-inf") else row.last
+        value.num, value.low, value.high, value.text = last, row.low, row.high, row.odd
 
 
 def _store_branches(session: Session, run: int, made: Stretch) -> None:
@@ -189,8 +208,10 @@ def _apply_sets(session: Session, run: RunRow, made: Stretch) -> None:
                     values[key] = seen.changed[key]
                 else:
                     values.pop(key, None)
-            if seen.field != "environment":
+            if seen.field in _SEARCHED:
                 changed.add(seen.field)
+            elif seen.field == "axes" and len(values) > MAX_AXES:
+                continue
             elif len(json.dumps(values)) > MAX_ENVIRONMENT_BYTES:
                 continue  # no journal of ours is so large
             setattr(run, _MAPPINGS[seen.field], values)
@@ -221,6 +242,13 @@ def _set_field(session: Session, run: RunRow, field: str, value: Any) -> bool:
 
 def _store_media(session: Session, run: int, journal: str, made: Stretch) -> None:
     session.add_all(MediaRow(run=run, journal=journal, **seen._asdict()) for seen in made.media)
+
+
+def _store_alerts(session: Session, run: int, made: Stretch) -> None:
+    room = MAX_ALERTS - run_alerts.num_of(session, run) if made.alerts else 0
+    session.add_all(
+        RunAlertRow(run=run, state=run_alerts.WAITING, **seen._asdict()) for seen in made.alerts[: max(0, room)]
+    )
 
 
 def ends_of(journals: Sequence[JournalRow]) -> list[Ended]:

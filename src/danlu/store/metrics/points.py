@@ -22,6 +22,8 @@ class Axis(Word):
     STEP = "step"
     EPOCH = "epoch"
     TIME = "time"
+    OWN = "own"
+    """The metric that the script named for it; steps where it named none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +38,32 @@ class Points:
     def __len__(self) -> int:
         return len(self.steps)
 
-    def take(self, which: NDArray[Any]) -> Points:
-        """Points at these indices, or where the mask is true."""
+    def take(self, which: NDArray[Any] | slice) -> Points:
+        """Points at these indices, in this range, or where the mask is true."""
         return Points(self.steps[which], self.times[which], self.epochs[which], self.values[which])
 
     def along(self, axis: Axis) -> Floats:
-        if axis is Axis.STEP:
+        if axis in (Axis.STEP, Axis.OWN):
             return self.steps.astype(np.float64)
         return self.epochs if axis is Axis.EPOCH else self.times
 
 
 EMPTY = Points(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
+
+
+def over(points: Points, axis: Points) -> tuple[Points, Floats]:
+    """Points in the order of another series, and their places: its last value up to the step of each.
+
+    Points before its first value, and those at a value that is not finite, have no place and are left out.
+    """
+    order = np.argsort(axis.steps, kind="stable")
+    steps, values = axis.steps[order], axis.values[order]
+    at = np.searchsorted(steps, points.steps, side="right") - 1
+    places = np.where(at >= 0, values[np.maximum(at, 0)], np.nan) if len(steps) else np.full(len(points), np.nan)
+    is_placed = np.isfinite(places)
+    points, places = points.take(is_placed), places[is_placed]
+    order = np.argsort(places, kind="stable")
+    return points.take(order), places[order]
 
 
 def join(parts: Sequence[Points]) -> Points:

@@ -12,13 +12,13 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from danlu.spec.runs import SYSTEM
-from danlu.store.metrics.decode import SeriesKey, Stretch, decode
+from danlu.store.metrics.decode import Layouts, SeriesKey, Stretch, decode
 from danlu.store.metrics.ingest import layouts_of
 from danlu.store.metrics.journals import Journals, journals_of
 from danlu.store.metrics.packs import Packs, Placed
 from danlu.store.metrics.points import EMPTY, Axis, Points, downsample, join
 from danlu.store.queries.runs import branches_of
-from danlu.store.sql.run_tables import ChunkRow, JournalRow, RunRow, SeriesRow
+from danlu.store.sql.run_tables import ChunkRow, RunRow, SeriesRow
 
 TAIL_BYTES = 64 << 20
 """Size limit of the cache of decoded journal ends."""
@@ -37,6 +37,27 @@ class Lines:
 
     num_points: int = 0
     """Number of points of the main line before downsampling."""
+
+
+@dataclass(frozen=True)
+class _Journal:
+    """A journal as it was when its run was opened."""
+
+    name: str
+    offset: int
+    built: int
+    built_branch: int
+    layouts: Layouts
+
+
+@dataclass(frozen=True)
+class OpenedRun:
+    """What is read once for all series of a run: how long that takes does not grow with each of them."""
+
+    run_id: str
+    journals: tuple[_Journal, ...]
+    limits: Mapping[int, int]
+    """Branch -> smallest first step of newer branches with points."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +82,20 @@ class Reader:
         self._tails: OrderedDict[tuple[str, str, int], list[Stretch]] = OrderedDict()
         self._lock = threading.Lock()
 
+    def open_run(self, session: Session, run: RunRow) -> OpenedRun:
+        """The session is not used after this returns."""
+        found = [
+            _Journal(row.name, row.offset, row.built, row.built_branch, layouts_of(row))
+            for row in journals_of(session, run.number)
+        ]
+        return OpenedRun(run.id, tuple(found), _limits(session, run.number))
+
     def lines(
-        self, session: Session, run: RunRow, series: SeriesRow, *, axis: Axis, max_points: int, with_hidden: bool
+        self, session: Session, run: OpenedRun, series: SeriesRow, *, axis: Axis, max_points: int, with_hidden: bool
     ) -> Lines:
         """One series with at most `max_points` points per line; extremes are kept."""
-        pieces = self._pieces(session, run, series)
-        limits = _limits(session, run.number) if series.type != SYSTEM else {}
+        (pieces,) = self._pieces(session, run, [series])
+        limits = run.limits if series.type != SYSTEM else {}
         # a thin point represents at most 64: with two per shown point, no extreme is lost
         is_thin = sum(piece.num_thin for piece in pieces) >= 2 * max_points
         main: list[Points] = []
@@ -75,10 +104,10 @@ class Reader:
         for piece in pieces:
             limit = limits.get(piece.branch, NO_LIMIT)
             if piece.high_step < limit:
-                main.append(self._read(run.id, piece, is_thin=is_thin))
+                main.append(self._read(run.run_id, piece, is_thin=is_thin))
                 num_points += piece.num_points
                 continue
-            full = self._read(run.id, piece, is_thin=False)
+            full = self._read(run.run_id, piece, is_thin=False)
             is_shown = full.steps < limit
             main.append(full.take(is_shown))
             num_points += len(main[-1])
@@ -86,34 +115,41 @@ class Reader:
         shown = {branch: downsample(join(parts), max_points, axis) for branch, parts in hidden.items()}
         return Lines(downsample(join(main), max_points, axis), shown if with_hidden else {}, num_points)
 
-    def all_points(self, session: Session, run: RunRow, series: SeriesRow) -> Iterator[tuple[int, Points, np.ndarray]]:
-        """All points in logged order: branch, points, and which of them a newer branch supersedes.
+    def all_points(
+        self, session: Session, run: OpenedRun, some: Sequence[SeriesRow]
+    ) -> Iterator[tuple[SeriesRow, int, Points, np.ndarray]]:
+        """All points of series in logged order: series, branch, points, and which of them a newer branch supersedes.
 
         The session is not used after this returns; points are read on demand.
         """
-        limits = _limits(session, run.number) if series.type != SYSTEM else {}
-        pieces = self._pieces(session, run, series)
+        pieces = self._pieces(session, run, some)
 
-        def read() -> Iterator[tuple[int, Points, np.ndarray]]:
-            for piece in pieces:
-                full = self._read(run.id, piece, is_thin=False)
-                yield piece.branch, full, full.steps >= limits.get(piece.branch, NO_LIMIT)
+        def read() -> Iterator[tuple[SeriesRow, int, Points, np.ndarray]]:
+            for series, found in zip(some, pieces, strict=True):
+                limits = run.limits if series.type != SYSTEM else {}
+                for piece in found:
+                    full = self._read(run.run_id, piece, is_thin=False)
+                    yield series, piece.branch, full, full.steps >= limits.get(piece.branch, NO_LIMIT)
 
         return read()
 
-    def _pieces(self, session: Session, run: RunRow, series: SeriesRow) -> list[_Piece]:
-        """Points of all journals, by branch, in logged order."""
-        journals = journals_of(session, run.number)
-        order = {row.name: number for number, row in enumerate(journals)}
-        chunks = session.scalars(select(ChunkRow).where(ChunkRow.series == series.id)).all()
-        found = [((chunk.branch, order.get(chunk.journal, 0), chunk.start), _of_chunk(chunk)) for chunk in chunks]
-        key = SeriesKey(series.type, series.name)
-        for row in journals:
-            for number, stretch in enumerate(self._tail(row, run.id)):
-                for branch, points in stretch.by_series.get(key, ()):
-                    place = (branch, order[row.name], row.built + number)
-                    found.append((place, _of_tail(branch, points)))
-        return [piece for _, piece in sorted(found, key=lambda item: item[0])]
+    def _pieces(self, session: Session, run: OpenedRun, some: Sequence[SeriesRow]) -> list[list[_Piece]]:
+        """Points of all journals, by branch, in logged order, for each series."""
+        order = {row.name: number for number, row in enumerate(run.journals)}
+        built = {row.name: row.built for row in run.journals}
+        found: dict[int, list[tuple[tuple[int, int, int], _Piece]]] = {series.id: [] for series in some}
+        for chunk in session.scalars(select(ChunkRow).where(ChunkRow.series.in_(found))):
+            # of a pack that was built since the run was opened, the points are still at the journal's end
+            if chunk.start < built.get(chunk.journal, NO_LIMIT):
+                place = (chunk.branch, order.get(chunk.journal, 0), chunk.start)
+                found[chunk.series].append((place, _of_chunk(chunk)))
+        for row in run.journals:
+            for number, stretch in enumerate(self._tail(row, run.run_id)):
+                for series in some:
+                    for branch, points in stretch.by_series.get(SeriesKey(series.type, series.name), ()):
+                        place = (branch, order[row.name], row.built + number)
+                        found[series.id].append((place, _of_tail(branch, points)))
+        return [[piece for _, piece in sorted(found[one.id], key=lambda item: item[0])] for one in some]
 
     def _read(self, run_id: str, piece: _Piece, *, is_thin: bool) -> Points:
         if piece.points is not None:
@@ -124,7 +160,7 @@ class Reader:
         placed = Placed(chunk.at, chunk.num_thin, chunk.num_points)
         return self._packs.read(run_id, chunk.journal, chunk.start, placed, is_thin=is_thin)
 
-    def _tail(self, journal: JournalRow, run_id: str) -> Sequence[Stretch]:
+    def _tail(self, journal: _Journal, run_id: str) -> Sequence[Stretch]:
         """Decoded end of a journal that is not in packs; decodes only new bytes."""
         if journal.offset <= journal.built:
             return ()
@@ -136,7 +172,7 @@ class Reader:
             known = []  # many small arrays are slow to join
         end = known[-1].end if known else journal.built
         if end < journal.offset:
-            layouts = known[-1].layouts if known else layouts_of(journal)
+            layouts = known[-1].layouts if known else journal.layouts
             branch = known[-1].branch if known else journal.built_branch
             data = self._journals.read(run_id, journal.name, end, journal.offset)
             known.append(decode(data, end, layouts, branch))

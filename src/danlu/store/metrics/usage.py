@@ -55,13 +55,13 @@ class UsageFiles:
         self._root = root
 
     def known(self, job_id: str, attempt: int, rank: int) -> tuple[int, int]:
-        """Generation and length of the copy, up to its last complete cell; -1 and 0 without one."""
+        """Generation and length of the copy, up to its last complete cell; -1 and 0 without one that can be read."""
         try:
             with self._path(job_id, attempt, rank).open("rb") as file:
                 head = file.read(HEADER.size)
                 size = os.fstat(file.fileno()).st_size
             return read_header(head).generation, whole_cells(size)
-        except (FileNotFoundError, ValueError):
+        except (OSError, ValueError):
             return -1, 0
 
     def put(self, job_id: str, attempt: int, rank: int, *, offset: int, data: bytes) -> None:

@@ -121,7 +121,7 @@ class S3Requests:
             raise Unavailable(told) from error
         except BotoCoreError as error:
             problem = str(error.kwargs.get("error", error))[:300]
-            raise Unavailable(f"the object service at {self._place.endpoint} is not reachable: {problem}") from error
+            raise Unavailable(f"the object service at {self._place.endpoint} does not answer: {problem}") from error
 
 
 def make_client(place: S3Place) -> Any:

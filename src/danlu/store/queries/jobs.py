@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import and_, delete, func, or_, select, update
+from sqlalchemy import Select, and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from danlu.spec.reasons import Reason, reason
@@ -19,6 +19,7 @@ from danlu.store.sql.monitoring_tables import AlertRow
 from danlu.store.sql.tables import AttemptRow, DeviceClaimRow, EventRow, JobRow, TaskRow
 
 RECENT_EVENTS = 500
+_Query = TypeVar("_Query", bound=Select[Any])
 LIVE = (JobState.STARTING.value, JobState.RUNNING.value, JobState.STOPPING.value)
 
 
@@ -91,9 +92,69 @@ def by_request_id(session: Session, owner_id: int, request_id: str) -> JobRow | 
     return session.scalar(select(JobRow).where(JobRow.owner_id == owner_id, JobRow.request_id == request_id))
 
 
+class Listed(NamedTuple):
+    """What a list shows of a job: of its spec, which may be long, only the fields that are named here."""
+
+    id: str
+    project_id: int
+    owner_id: int
+    name: str
+    terms: dict[str, Any] | None
+    state: str
+    desired: str
+    reason_code: str
+    reason_message: str
+    priority: int
+    attempt: int
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    nodes: int
+    launch: str
+    device: str
+    tags: dict[str, str]
+    roles: dict[str, Any] | None
+    """Specs of older jobs have none."""
+
+
+_SPEC_FIELDS = ("nodes", "launch", "device", "tags", "roles")
+_SHOWN = (
+    *(getattr(JobRow, name) for name in Listed._fields if name not in _SPEC_FIELDS),
+    JobRow.spec["nodes"].as_integer(),
+    JobRow.spec["launch"].as_string(),
+    JobRow.spec["resources", "device"].as_string(),
+    JobRow.spec["tags"],
+    JobRow.spec["roles"],
+)
+
+
+def listed(row: JobRow) -> Listed:
+    spec = row.spec
+    own = {name: getattr(row, name) for name in Listed._fields if name not in _SPEC_FIELDS}
+    found = {name: spec.get(name) for name in _SPEC_FIELDS}
+    return Listed(**{**own, **found, "device": spec["resources"]["device"]})
+
+
 def list_jobs(session: Session, wanted: JobFilter, *, before: str | None, limit: int) -> Sequence[JobRow]:
     """Newest first, before the job `before`."""
-    query = select(JobRow).order_by(JobRow.id.desc()).limit(limit)
+    return session.scalars(_wanted(select(JobRow), wanted, before=before, limit=limit)).all()
+
+
+def list_shown(session: Session, wanted: JobFilter, *, before: str | None, limit: int) -> list[Listed]:
+    """`list_jobs` for whoever shows a list."""
+    return [Listed(*row) for row in session.execute(_wanted(select(*_SHOWN), wanted, before=before, limit=limit))]
+
+
+def shown_by_id(session: Session, ids: Sequence[str]) -> list[Listed]:
+    found: list[Listed] = []
+    for first in range(0, len(ids), 500):
+        query = select(*_SHOWN).where(JobRow.id.in_(ids[first : first + 500]))
+        found += [Listed(*row) for row in session.execute(query)]
+    return found
+
+
+def _wanted(query: _Query, wanted: JobFilter, *, before: str | None, limit: int) -> _Query:
+    query = query.order_by(JobRow.id.desc()).limit(limit)
     if before is not None:
         query = query.where(JobRow.id < before)
     if wanted.project_ids is not None:
@@ -108,7 +169,7 @@ def list_jobs(session: Session, wanted: JobFilter, *, before: str | None, limit:
         query = query.where(JobRow.owner_id == wanted.owner_id)
     for key, value in wanted.tags:
         query = query.where(JobRow.spec["tags"][key].as_string() == value)
-    return session.scalars(query).all()
+    return query
 
 
 def set_desired(session: Session, ids: Sequence[str], desired: Desired) -> None:

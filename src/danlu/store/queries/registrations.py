@@ -1,4 +1,4 @@
-"""Account requests and OpenID Connect identities in SQL."""
+"""Registrations and OpenID Connect identities in SQL."""
 
 from __future__ import annotations
 

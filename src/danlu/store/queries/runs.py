@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, delete, select, update
+from sqlalchemy import ColumnElement, Select, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from danlu.spec.runs import RunState
@@ -19,6 +19,7 @@ from danlu.store.sql.run_tables import (
     ChunkRow,
     JournalRow,
     MediaRow,
+    RunAlertRow,
     RunOutputRow,
     RunRow,
     RunValueRow,
@@ -160,10 +161,18 @@ def purge(session: Session, row: RunRow) -> None:
     """Delete a run permanently. The caller deletes its files after the commit."""
     series = select(SeriesRow.id).where(SeriesRow.run == row.number)
     session.execute(delete(ChunkRow).where(ChunkRow.series.in_(series)))
-    for table in (SeriesRow, RunValueRow, RunTextRow, JournalRow, BranchRow, MediaRow, RunOutputRow):
+    for table in (SeriesRow, RunValueRow, RunTextRow, JournalRow, BranchRow, MediaRow, RunAlertRow, RunOutputRow):
         session.execute(delete(table).where(table.run == row.number))
     session.delete(row)
     session.flush()
+
+
+def num_parts(session: Session, row: RunRow) -> int:
+    """Runs of the same project that name this one as their parent, without those in the trash."""
+    parts = select(func.count()).where(
+        RunRow.parent == row.id, RunRow.project_id == row.project_id, RunRow.deleted_at.is_(None)
+    )
+    return session.scalar(parts.select_from(RunRow)) or 0
 
 
 def series_of(session: Session, run: int) -> Sequence[SeriesRow]:

@@ -15,7 +15,15 @@ from typing import Any, TypeVar, cast
 
 from sqlalchemy import URL, CursorResult, Delete, Engine, Update, create_engine, event, text
 from sqlalchemy.engine import Connection, make_url
-from sqlalchemy.exc import ArgumentError, DataError, InterfaceError, InternalError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DataError,
+    InterfaceError,
+    InternalError,
+    NoSuchModuleError,
+    OperationalError,
+    StatementError,
+)
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session, sessionmaker
 
@@ -167,6 +175,11 @@ def _plain_errors() -> Iterator[None]:
         if "disk is full" in told or "No space left" in told:
             raise StorageFull(f"cannot write to the database: {told}; free space on its disk") from error
         raise Unavailable(f"the database is unavailable: {told}; try again") from error
+    except (StatementError, OverflowError) as error:  # no column can hold it; PostgreSQL says so with a DataError
+        cause = getattr(error, "orig", error)
+        if not isinstance(cause, OverflowError):
+            raise
+        raise InvalidInput(f"the database rejected a value: {_first_line(cause)}") from error
 
 
 def _first_line(error: object) -> str:

@@ -28,14 +28,14 @@ class ExperimentRow(Base):
 
 
 class RunTextRow(Base):
-    """A tag of a run, or a parameter with its text as it was sent."""
+    """A tag of a run, a parameter with its text as it was sent, or a data set that it took in, as JSON."""
 
     __tablename__ = "run_texts"
     __table_args__ = (Index("run_texts_by_key", "kind", "key"),)
 
     run: Mapped[int] = mapped_column(ForeignKey("runs.number", ondelete="CASCADE"), primary_key=True)
     kind: Mapped[str] = mapped_column(String(10), primary_key=True)
-    """tag or param"""
+    """tag, param or input"""
 
     key: Mapped[str] = mapped_column(String(250), primary_key=True)
     value: Mapped[str] = mapped_column(Text)

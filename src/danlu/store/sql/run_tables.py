@@ -20,6 +20,7 @@ class RunRow(Base):
         Index("runs_by_folder", "project_id", "folder", "number"),
         Index("runs_by_job", "job_id"),
         Index("runs_by_state", "state", "seen_at"),
+        Index("runs_by_parent", "parent"),
     )
 
     number: Mapped[int] = mapped_column(_Number, primary_key=True, autoincrement=True)
@@ -42,6 +43,15 @@ class RunRow(Base):
 
     labels: Mapped[list[Any]]
     description: Mapped[str] = mapped_column(Text, default="")
+    group: Mapped[str | None] = mapped_column("group_name", String(200))
+    """A word that several runs share."""
+
+    parent: Mapped[str | None] = mapped_column(String(40))
+    """The id of the run that it is a part of. It may be of another project, or not be there yet."""
+
+    axes: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    """Metric -> the metric that it is shown over, as type/name; `*` at the end of a key is any rest."""
+
     hparams: Mapped[dict[str, Any]]
     summary: Mapped[dict[str, Any]]
     info: Mapped[dict[str, Any]] = mapped_column(deferred=True)
@@ -93,7 +103,7 @@ class RunValueRow(Base):
     """As in filters: metrics.val.acc, hparams.lr, summary.best"""
 
     num: Mapped[float | None] = mapped_column(Float)
-    """The value, or the last one of a metric."""
+    """The value, or the last one of a metric, infinity too. NaN is None; `text` is then nan."""
 
     low: Mapped[float | None] = mapped_column(Float)
     high: Mapped[float | None] = mapped_column(Float)
@@ -215,6 +225,29 @@ class MediaRow(Base):
     step: Mapped[int | None] = mapped_column(BigInteger)
     epoch: Mapped[float | None] = mapped_column(Float)
     at: Mapped[float] = mapped_column(Float)
+
+
+class RunAlertRow(Base):
+    """Something that a script wanted somebody to know."""
+
+    __tablename__ = "run_alerts"
+    __table_args__ = (Index("run_alerts_by_run", "run", "number"), Index("run_alerts_by_state", "state", "number"))
+
+    number: Mapped[int] = mapped_column(_Number, primary_key=True, autoincrement=True)
+    run: Mapped[int] = mapped_column(ForeignKey("runs.number", ondelete="CASCADE"))
+    title: Mapped[str] = mapped_column(String(200))
+    text: Mapped[str] = mapped_column(Text)
+    level: Mapped[str] = mapped_column(String(10))
+    """info, warning or error"""
+
+    step: Mapped[int | None] = mapped_column(BigInteger)
+    at: Mapped[float] = mapped_column(Float)
+    """Seconds since 1970, by the clock of the script."""
+
+    state: Mapped[str] = mapped_column(String(10))
+    """waiting to be told of, told, or only kept"""
+
+    told_at: Mapped[datetime | None]
 
 
 class RunOutputRow(Base):

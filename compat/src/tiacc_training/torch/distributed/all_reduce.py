@@ -32,7 +32,7 @@ def patch(settings: OldSettings) -> None:
         reducer = _reducer(chosen, tensor) if _is_ours(tensor, op, group) else None
         if reducer is None:
             return original(tensor, op, group, async_op)
-        begun = comm.Sum(reducer, tensor)
+        begun = comm.Sum(reducer, tensor, is_average=op == dist.ReduceOp.AVG)
         if async_op:
             return begun
         begun.wait()
@@ -54,14 +54,18 @@ def options_of(settings: OldSettings) -> comm.Options:
 
 
 def _is_ours(tensor: Any, op: Any, group: Any) -> bool:
-    """Whether it is a large sum of numbers on CPUs over everybody. All of it is the same on every rank."""
+    """Whether it is a large sum or average of numbers on CPUs over everybody. All of it is the same on every rank.
+
+    What torch.compile traces, and subclasses such as DTensor, have an all_reduce of their own.
+    """
     return (
-        isinstance(tensor, torch.Tensor)
+        not torch.compiler.is_compiling()
+        and type(tensor) in (torch.Tensor, torch.nn.Parameter)
         and tensor.device.type == "cpu"
         and tensor.layout is torch.strided
         and tensor.is_floating_point()
         and tensor.numel() * tensor.element_size() >= LEAST_BYTES
-        and op == dist.ReduceOp.SUM
+        and op in (dist.ReduceOp.SUM, dist.ReduceOp.AVG)
         and group in (None, dist.group.WORLD)
         and dist.get_world_size() > 1
     )

@@ -3,53 +3,63 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Optional
 from urllib.parse import unquote, urlsplit
 
-import yaml
+from danlu.client.tracking.mlflow.records import DATASET, MAX_TEXT_BYTES, MlflowRun, Point, Source
+from danlu.client.tracking.plain_yaml import load_plain
+from danlu.importing.files import tree
+from danlu.importing.records import Problems
 
-from danlu.client.tracking.mlflow.records import MAX_TEXT_BYTES, MlflowRun, Point, Source
-
+MAX_LINE_CHARS = 1000
 _STATUSES = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
 
 
 class FolderSource(Source):
-    def __init__(self, top: Path) -> None:
-        self._top = top
+    def __init__(self, top: Path, *, follow_links: bool = False) -> None:
+        self._top, self._follow_links = top, follow_links
         self._places: dict[str, Path] = {}
-        self._problems: list[str] = []
+        self._problems = Problems()
 
     def runs(self, experiment: Optional[str]) -> Iterator[MlflowRun]:
         for meta in sorted(self._top.glob("*/meta.yaml")):
+            if meta.parent.is_symlink() and not self._follow_links:
+                self._problems.add(f"{meta.parent}: it is a link; --links follows it")
+                continue
             described = self._meta(meta)
             name = str(described.get("name", meta.parent.name))
             if described.get("lifecycle_stage") != "active" or experiment not in (None, name):
                 continue
+            around = self._texts(meta.parent / "tags")
             for of_run in sorted(meta.parent.glob("*/meta.yaml")):
+                if of_run.parent.is_symlink() and not self._follow_links:
+                    self._problems.add(f"{of_run.parent}: it is a link; --links follows it")
+                    continue
                 found = self._meta(of_run)
                 if found.get("lifecycle_stage") == "active" and "run_id" in found:
                     self._places[str(found["run_id"])] = of_run.parent
-                    yield self._run(found, name, of_run.parent)
+                    yield self._run(found, name, of_run.parent)._replace(experiment_tags=around)
 
     def points(self, run: MlflowRun) -> Iterator[Point]:
         top = self._places[run.id] / "metrics"
         for file in _files_below(top):
             key = file.relative_to(top).as_posix()
-            with file.open(encoding="utf-8", errors="replace") as lines:
-                for number, line in enumerate(lines, 1):
+            with file.open(encoding="utf-8", errors="replace") as opened:
+                for number, line in enumerate(iter(lambda: opened.readline(MAX_LINE_CHARS), ""), 1):
                     words = line.split()
                     try:
                         yield Point(key, float(words[1]), int(words[0]), int(words[2]) if len(words) > 2 else 0)
                     except (ValueError, IndexError):
-                        self._problems.append(f"{run.id}: line {number} of metric {key} is not whole: {line[:60]!r}")
+                        self._problems.add(f"{run.id}: line {number} of metric {key} is not whole: {line[:60]!r}")
 
     def files(self, run: MlflowRun, _into: Path, /) -> Iterator[tuple[str, Path]]:
-        return files_in(self._places[run.id] / "artifacts")
+        return files_in(self._places[run.id] / "artifacts", self._problems, follow_links=self._follow_links)
 
     def problems(self) -> list[str]:
-        return self._problems
+        return self._problems.all()
 
     def _run(self, found: dict[str, Any], experiment: str, folder: Path) -> MlflowRun:
         tags = self._texts(folder / "tags")
@@ -63,23 +73,41 @@ class FolderSource(Source):
             ended_at=_moment(found.get("end_time")),
             params=self._texts(folder / "params"),
             tags=tags,
+            user=str(found.get("user_id") or ""),
+            inputs=tuple(self._inputs(folder)),
         )
+
+    def _inputs(self, folder: Path) -> Iterator[dict[str, Any]]:
+        """The data sets of a run: they lie beside the runs, and each run says which it took in."""
+        for meta in sorted((folder / "inputs").glob("*/meta.yaml")):
+            said = self._meta(meta)
+            known = re.fullmatch(r"[\w-]{1,100}", str(said.get("source_id")))
+            described = self._meta(folder.parent / "datasets" / known[0] / "meta.yaml") if known else {}
+            if described:
+                given = said.get("tags")
+                tags: dict[Any, Any] = given if isinstance(given, dict) else {}
+                about = {name: str(described[name]) for name in DATASET if described.get(name) is not None}
+                yield {"dataset": about, "tags": [{"key": str(key), "value": str(tags[key])} for key in tags]}
 
     def _texts(self, top: Path) -> dict[str, str]:
         found = {}
         for file in _files_below(top):
             key = file.relative_to(top).as_posix()
             if file.stat().st_size > MAX_TEXT_BYTES:
-                self._problems.append(f"{file}: more than {MAX_TEXT_BYTES} bytes")
+                self._problems.add(f"{file}: more than {MAX_TEXT_BYTES} bytes")
                 continue
             found[key] = file.read_text(encoding="utf-8", errors="replace").rstrip("\n")
         return found
 
     def _meta(self, file: Path) -> dict[str, Any]:
         try:
-            found = yaml.safe_load(file.read_text(encoding="utf-8"))
-        except (OSError, ValueError, yaml.YAMLError) as error:
-            self._problems.append(f"{file}: {str(error).splitlines()[0]}")
+            if not file.is_file() or file.is_symlink():
+                raise ValueError("it is no plain file")
+            if file.stat().st_size > MAX_TEXT_BYTES:
+                raise ValueError(f"more than {MAX_TEXT_BYTES} bytes")
+            found = load_plain(file.read_bytes())
+        except (OSError, ValueError) as error:
+            self._problems.add(f"{file}: {str(error).splitlines()[0]}")
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -92,14 +120,19 @@ def local_path(uri: str) -> Optional[Path]:
     return Path(uri) if not parts.scheme else None
 
 
-def files_in(top: Path) -> Iterator[tuple[str, Path]]:
-    """Name and place of every plain file below a folder."""
-    for file in _files_below(top):
-        yield file.relative_to(top).as_posix(), file
+def files_in(top: Path, problems: Problems, *, follow_links: bool) -> Iterator[tuple[str, Path]]:
+    """Name and place of every plain file below a folder. Links may lead anywhere: one that leads out of the folder is
+    named instead, unless they are to be followed."""
+    if top.is_symlink() and not follow_links:
+        problems.add(f"{top}: it is a link; --links follows it")
+    elif top.is_dir():
+        yield from tree(top, problems, follow_links=follow_links).items()
 
 
 def _files_below(top: Path) -> Iterator[Path]:
     """Plain files; links are not followed, for they may lead anywhere."""
+    if top.is_symlink():
+        return
     for parent, folders, names in os.walk(top):
         folders.sort()
         for name in sorted(names):

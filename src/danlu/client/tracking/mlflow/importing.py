@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Callable, NamedTuple, Optional, TypeVar
@@ -22,11 +23,21 @@ from danlu.client.tracking.mlflow.databases import DatabaseSource
 from danlu.client.tracking.mlflow.folders import FolderSource
 from danlu.client.tracking.mlflow.records import MlflowRun, Point, Source
 from danlu.client.tracking.mlflow.servers import ServerSource
-from danlu.errors import DanluError, InvalidInput, NotFound
+from danlu.errors import DanluError, InvalidInput, NotFound, NotSignedIn, ServerUnreachable
+from danlu.importing.records import Problems
 
 OLD_ID = "danlu.imported_from"
-PARENT = "mlflow.parentRunId"
+PARENT, USER = "mlflow.parentRunId", "mlflow.user"
 POINTS_AT_ONCE, TEXTS_AT_ONCE = 1000, 100
+BYTES_AT_ONCE, LARGEST_BYTES = 512 << 10, 1_000_000
+MAX_PROBLEMS = 2000
+LATEST = 253_402_300_799_000
+"""Milliseconds: the end of the year 9999."""
+
+MAX_STEP = 1 << 62
+_OF_FILES = (OSError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError, sqlite3.Error)
+"""What reading the files of others may come to."""
+
 MAX_TAG_CHARS, MAX_PARAM_CHARS, MAX_KEY_CHARS = 8000, 6000, 250
 T = TypeVar("T")
 _Json = RootModel[dict[str, Any]]
@@ -51,23 +62,25 @@ def import_mlflow(
     *,
     experiment: Optional[str] = None,
     project: Optional[str] = None,
+    follow_links: bool = False,
     on_run: Callable[[MlflowRun], None] = lambda _run: None,
 ) -> Imported:
-    """Bring all runs of a folder, a SQLite file or a server. May be repeated."""
-    with closing(source_at(source)) as found:
+    """Bring all runs of a folder, a SQLite file or a server. May be repeated. `follow_links` also brings files that
+    are outside of the folder, where links and a database may say they are."""
+    with closing(source_at(source, follow_links=follow_links)) as found:
         return _Import(_Door(http, project), found, on_run).all(experiment)
 
 
-def source_at(text: str) -> Source:
+def source_at(text: str, *, follow_links: bool = False) -> Source:
     """What a path or address leads to. Raise InvalidInput when that is no place with runs of MLflow."""
     if text.startswith(("http://", "https://")):
         return ServerSource(text)
     path = Path(text[len("sqlite:///") :] if text.startswith("sqlite:///") else text)
     if path.is_file():
-        return DatabaseSource(path)
+        return DatabaseSource(path, follow_links=follow_links)
     for folder in (path, path / "mlruns"):
         if any(folder.glob("*/meta.yaml")):
-            return FolderSource(folder)
+            return FolderSource(folder, follow_links=follow_links)
     raise InvalidInput(
         f"expected a folder mlruns, a SQLite file such as mlflow.db, or the address of a server, got {text!r}"
     )
@@ -89,15 +102,17 @@ class _Door:
     def put(self, path: str, file: Path) -> None:
         self._http.put_file(f"{self._base}/mlflow-artifacts/artifacts/{quote(path)}", file)
 
-    def experiment(self, name: str) -> str:
-        """The id of an experiment, which is made if it is not there."""
+    def experiment(self, name: str, tags: Mapping[str, str]) -> str:
+        """The id of an experiment, which is made, with these tags, if it is not there."""
         if name not in self._experiments:
             try:
                 query = {"experiment_name": name}
                 found = self._http.send("GET", f"{self._base}/mlflow/experiments/get-by-name", query=query)
                 self._experiments[name] = json.loads(found.content)["experiment"]["experiment_id"]
             except NotFound:
-                self._experiments[name] = self.post("experiments/create", name=name)["experiment_id"]
+                sent = [{"key": key, "value": tags[key][:MAX_TAG_CHARS]} for key in tags if len(key) <= MAX_KEY_CHARS]
+                made = self.post("experiments/create", name=name, tags=sent[:TEXTS_AT_ONCE])
+                self._experiments[name] = made["experiment_id"]
         return self._experiments[name]
 
     def known(self, experiment_id: str) -> dict[str, str]:
@@ -122,7 +137,8 @@ class _Import:
         self._known: dict[str, dict[str, str]] = {}
         self._new_ids: dict[str, str] = {}
         self._parents: dict[str, str] = {}
-        self._problems: list[str] = []
+        self._refused: set[tuple[str, str, str]] = set()
+        self._problems = Problems(most=MAX_PROBLEMS)
         self._num_known = self._num_points = self._num_files = 0
 
     def all(self, experiment: Optional[str]) -> Imported:
@@ -130,7 +146,7 @@ class _Import:
         for run in self._source.runs(experiment):
             self._on_run(run)
             try:
-                experiment_id = self._door.experiment(run.experiment)
+                experiment_id = self._door.experiment(run.experiment, run.experiment_tags)
                 if experiment_id not in self._known:
                     self._known[experiment_id] = self._door.known(experiment_id)
                 self._new_ids.update(self._known[experiment_id])
@@ -138,42 +154,80 @@ class _Import:
                     self._num_known += 1
                     continue
                 brought[run.id] = self._new_ids[run.id] = self._one(run, experiment_id)
-            except (DanluError, OSError) as error:
-                self._problems.append(f"{run.id}: {error}")
+            except (ServerUnreachable, NotSignedIn):
+                raise
+            except (*_OF_FILES, DanluError) as error:
+                self._problems.add(f"{run.id}: {error}")
         for child, parent in self._parents.items():
             if parent in self._new_ids:
                 self._door.post("runs/set-tag", run_id=child, key=PARENT, value=self._new_ids[parent])
-        problems = [*self._problems, *self._source.problems()]
+        problems = [*self._problems.all(), *self._source.problems()]
         return Imported(brought, self._num_known, self._num_points, self._num_files, problems)
 
     def _one(self, run: MlflowRun, experiment_id: str) -> str:
-        tags = {**run.tags, OLD_ID: run.id}
+        tags = {**({USER: run.user} if run.user else {}), **run.tags, OLD_ID: run.id}
         parent = tags.pop(PARENT, None)
         tags.pop("mlflow.runName", None)
-        start = {} if run.started_at is None else {"start_time": run.started_at}
+        start = {} if (at := _moment(run.started_at)) is None else {"start_time": at}
         made = self._door.post("runs/create", experiment_id=experiment_id, run_name=run.name[:200], **start)
         run_id = str(made["run"]["info"]["run_id"])
         if parent is not None:
             self._parents[run_id] = parent
         for name, values, most in (("tags", tags, MAX_TAG_CHARS), ("params", run.params, MAX_PARAM_CHARS)):
             for some in _batches(self._texts(run, name, values, most), TEXTS_AT_ONCE):
-                self._door.post("runs/log-batch", run_id=run_id, **{name: some})
+                self._log(run, run_id, name, some)
+        for inputs in _batches(self._sendable(run), TEXTS_AT_ONCE):
+            self._inputs(run, run_id, inputs)
         for points in _batches(self._source.points(run), POINTS_AT_ONCE):
-            self._door.post("runs/log-batch", run_id=run_id, metrics=[_sent(point) for point in points])
-            self._num_points += len(points)
+            self._num_points += self._log(run, run_id, "metrics", [_sent(point) for point in points])
         with tempfile.TemporaryDirectory() as folder:
             for name, file in self._source.files(run, Path(folder)):
                 self._door.put(f"runs/{run_id}/{name}", file)
                 self._num_files += 1
         status = run.status if run.status in ("FINISHED", "FAILED", "KILLED") else "KILLED"
-        end = {} if run.ended_at is None else {"end_time": run.ended_at}
+        end = {} if (at := _moment(run.ended_at)) is None else {"end_time": at}
         self._door.post("runs/update", run_id=run_id, status=status, **end)
         return run_id
+
+    def _log(self, run: MlflowRun, run_id: str, kind: str, items: list[dict[str, Any]]) -> int:
+        """Log what the server takes; return how much. A key that it does not take is told, the others are logged."""
+        wanted = [item for item in items if (run_id, kind, item["key"]) not in self._refused]
+        if not wanted:
+            return 0
+        try:
+            self._door.post("runs/log-batch", run_id=run_id, **{kind: wanted})
+        except InvalidInput as error:
+            keys = dict.fromkeys(item["key"] for item in wanted)
+            if len(keys) == 1:
+                key = next(iter(keys))
+                self._refused.add((run_id, kind, key))
+                self._problems.add(f"{run.id}: {kind}: {key[:60]!r} is left out: {error}")
+                return 0
+            return sum(self._log(run, run_id, kind, [item for item in wanted if item["key"] == key]) for key in keys)
+        return len(wanted)
+
+    def _sendable(self, run: MlflowRun) -> Iterator[dict[str, Any]]:
+        """A server ends the connection of a request that is too large, while it is still being sent."""
+        for one in run.inputs:
+            num_bytes = len(json.dumps(one, ensure_ascii=False).encode("utf-8", "replace"))
+            if num_bytes <= LARGEST_BYTES:
+                yield one
+            else:
+                self._problems.add(f"{run.id}: a data set has {num_bytes} bytes; {LARGEST_BYTES} are the most")
+
+    def _inputs(self, run: MlflowRun, run_id: str, inputs: list[dict[str, Any]]) -> None:
+        try:
+            self._door.post("runs/log-inputs", run_id=run_id, datasets=inputs)
+        except InvalidInput as error:
+            if len(inputs) == 1:
+                self._problems.add(f"{run.id}: a data set: {error}")
+            for one in inputs if len(inputs) > 1 else ():
+                self._inputs(run, run_id, [one])
 
     def _texts(self, run: MlflowRun, name: str, values: dict[str, str], most: int) -> Iterator[dict[str, str]]:
         for key, value in values.items():
             if len(key) > MAX_KEY_CHARS or len(value) > most:
-                self._problems.append(f"{run.id}: {name}: {key[:60]} was cut: at most {most} characters")
+                self._problems.add(f"{run.id}: {name}: {key[:60]} was cut: at most {most} characters")
             yield {"key": key[:MAX_KEY_CHARS], "value": value[:most]}
 
 
@@ -181,15 +235,25 @@ def _sent(point: Point) -> dict[str, Any]:
     value: Any = point.value
     if not math.isfinite(value):
         value = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    return {"key": point.key, "value": value, "timestamp": max(0, point.timestamp), "step": point.step}
+    at, step = max(0, min(point.timestamp, LATEST)), max(-MAX_STEP, min(point.step, MAX_STEP))
+    return {"key": point.key[:MAX_KEY_CHARS], "value": value, "timestamp": at, "step": step}
+
+
+def _moment(milliseconds: Optional[int]) -> Optional[int]:
+    """None for what is no time; files of others may say anything."""
+    return milliseconds if isinstance(milliseconds, int) and 0 <= milliseconds <= LATEST else None
 
 
 def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """At most so many together, and no more than a request may have unless one alone is larger."""
     batch: list[T] = []
+    num_bytes = 0
     for item in items:
-        batch.append(item)
-        if len(batch) == size:
+        more = len(json.dumps(item))
+        if batch and (len(batch) == size or num_bytes + more > BYTES_AT_ONCE):
             yield batch
-            batch = []
+            batch, num_bytes = [], 0
+        batch.append(item)
+        num_bytes += more
     if batch:
         yield batch

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple, Optional
+from types import MappingProxyType
+from typing import Any, NamedTuple, Optional
 
 MAX_TEXT_BYTES = 1 << 20
+DATASET = ("name", "digest", "source_type", "source", "schema", "profile")
+"""What MLflow says of a data set."""
 
 
 class Point(NamedTuple):
@@ -32,6 +35,11 @@ class MlflowRun(NamedTuple):
     ended_at: Optional[int]
     params: dict[str, str]
     tags: dict[str, str]
+    user: str = ""
+    inputs: tuple[dict[str, Any], ...] = ()
+    """Its data sets, as MLflow's client logs them: `{"dataset": {"name": ...}, "tags": [...]}`."""
+
+    experiment_tags: Mapping[str, str] = MappingProxyType({})
 
 
 class Source(ABC):

@@ -6,13 +6,19 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Optional
+from urllib.parse import quote
 
 import httpx
 
 from danlu.client.tracking.mlflow.records import MlflowRun, Point, Source
 from danlu.errors import InvalidInput, ServerUnreachable
+from danlu.importing.files import MAX_FILES, MAX_TREE_BYTES, load_json
+from danlu.importing.records import Problems
 
 SECONDS = 60.0
+MAX_ANSWER_BYTES = 256 << 20
+MAX_PAGES = 100_000
+MAX_DEPTH = 64
 _API = "/api/2.0/mlflow"
 _FILES = "/api/2.0/mlflow-artifacts/artifacts"
 
@@ -29,7 +35,7 @@ class ServerSource(Source):
         )
         self._keys: dict[str, list[str]] = {}
         self._uris: dict[str, str] = {}
-        self._problems: list[str] = []
+        self._problems = Problems()
 
     def runs(self, experiment: Optional[str]) -> Iterator[MlflowRun]:
         for found in self._pages("POST", "/experiments/search", "experiments", {"max_results": 1000}):
@@ -37,83 +43,126 @@ class ServerSource(Source):
                 continue
             wanted = {"experiment_ids": [found["experiment_id"]], "max_results": 1000}
             for run in self._pages("POST", "/runs/search", "runs", wanted):
-                info, data = run["info"], run.get("data", {})
-                self._keys[info["run_id"]] = [metric["key"] for metric in data.get("metrics", [])]
-                self._uris[info["run_id"]] = info.get("artifact_uri", "")
-                yield MlflowRun(
-                    id=info["run_id"],
-                    experiment=found["name"],
-                    name=info.get("run_name", ""),
-                    status=info.get("status", "FINISHED"),
-                    started_at=_number(info.get("start_time")),
-                    ended_at=_number(info.get("end_time")),
-                    params={one["key"]: one.get("value", "") for one in data.get("params", [])},
-                    tags={one["key"]: one.get("value", "") for one in data.get("tags", [])},
-                )
+                try:
+                    yield self._run(found, run)
+                except (KeyError, TypeError, ValueError, AttributeError) as error:
+                    self._problems.add(f"the server describes a run as none is: {error!r}")
+
+    def _run(self, experiment: dict[str, Any], run: dict[str, Any]) -> MlflowRun:
+        info, data = run["info"], run.get("data") or {}
+        run_id = str(info["run_id"])
+        self._keys[run_id] = [str(metric["key"]) for metric in data.get("metrics", [])]
+        self._uris[run_id] = str(info.get("artifact_uri", ""))
+        return MlflowRun(
+            id=run_id,
+            experiment=str(experiment["name"]),
+            name=str(info.get("run_name", "")),
+            status=str(info.get("status", "FINISHED")),
+            started_at=_number(info.get("start_time")),
+            ended_at=_number(info.get("end_time")),
+            params=_texts(data.get("params")),
+            tags=_texts(data.get("tags")),
+            user=str(info.get("user_id") or ""),
+            inputs=tuple((run.get("inputs") or {}).get("dataset_inputs") or ()),
+            experiment_tags=_texts(experiment.get("tags")),
+        )
 
     def points(self, run: MlflowRun) -> Iterator[Point]:
         for key in self._keys[run.id]:
             query = {"run_id": run.id, "metric_key": key, "max_results": 25_000}
             for point in self._pages("GET", "/metrics/get-history", "metrics", query):
-                yield Point(key, float(point["value"]), int(point.get("timestamp", 0)), int(point.get("step", 0)))
+                try:
+                    yield Point(key, float(point["value"]), int(point.get("timestamp", 0)), int(point.get("step", 0)))
+                except (KeyError, TypeError, ValueError, OverflowError):
+                    self._problems.add(f"{run.id}: a point of metric {key[:60]!r} is none: {str(point)[:80]}")
 
     def files(self, run: MlflowRun, into: Path, /) -> Iterator[tuple[str, Path]]:
         uri = self._uris[run.id]
         if not uri.startswith("mlflow-artifacts:/"):
-            self._problems.append(f"{run.id}: its files are at {uri}, which the server does not hand out")
+            self._problems.add(f"{run.id}: its files are at {uri}, which the server does not hand out")
             return
-        yield from self._below(run, uri.partition(":/")[2].strip("/"), "", into)
+        num_bytes = 0
+        for number, name in enumerate(self._below(run, "", 0)):
+            if number >= MAX_FILES or num_bytes > MAX_TREE_BYTES:
+                self._problems.add(f"{run.id}: files from {name[:200]!r} on are left out: there are too many")
+                return
+            place = "/".join((uri.partition(":/")[2].strip("/"), name))
+            file = self._fetch(f"{_FILES}/{quote(place)}", into / "file", MAX_TREE_BYTES - num_bytes)
+            num_bytes += file.stat().st_size
+            yield name, file
 
     def close(self) -> None:
         self._http.close()
 
     def problems(self) -> list[str]:
-        return self._problems
+        return self._problems.all()
 
-    def _below(self, run: MlflowRun, root: str, folder: str, into: Path) -> Iterator[tuple[str, Path]]:
+    def _below(self, run: MlflowRun, folder: str, depth: int) -> Iterator[str]:
+        """The files of a run. What the server lists in a folder must be below it, or this would not end."""
         query = {"run_id": run.id, **({"path": folder} if folder else {})}
+        before = f"{folder}/" if folder else ""
         for one in self._pages("GET", "/artifacts/list", "files", query):
-            name = str(one["path"])
-            if ".." in name.split("/") or name.startswith("/"):
-                self._problems.append(f"{run.id}: {name!r} is no name of a file")
-            elif one.get("is_dir"):
-                yield from self._below(run, root, name, into)
+            name = str(one.get("path"))
+            parts = name.split("/")
+            if not name.startswith(before) or name == before or not {"", ".", ".."}.isdisjoint(parts):
+                self._problems.add(f"{run.id}: {name[:200]!r} is no name of a file in {folder or '/'!r}")
+            elif not one.get("is_dir"):
+                yield name
+            elif depth < MAX_DEPTH:
+                yield from self._below(run, name, depth + 1)
             else:
-                yield name, self._fetch(f"{_FILES}/{root}/{name}", into / "file")
+                self._problems.add(f"{run.id}: {name[:200]!r}: more than {MAX_DEPTH} folders lie in each other")
 
-    def _fetch(self, path: str, to: Path) -> Path:
+    def _fetch(self, path: str, to: Path, most: int) -> Path:
+        num_bytes = 0
         with self._http.stream("GET", path) as response, to.open("wb") as file:
             _check(response)
             for piece in response.iter_bytes(1 << 20):
+                num_bytes += len(piece)
+                if num_bytes > most:
+                    raise InvalidInput(f"{path[:200]}: the file has more than {most} bytes")
                 file.write(piece)
         return to
 
     def _pages(self, method: str, path: str, name: str, values: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        token = ""
+        token, seen = "", {""}
         while True:
             asked = {**values, **({"page_token": token} if token else {})}
-            try:
-                response = self._http.request(
-                    method,
-                    f"{_API}{path}",
-                    json=asked if method == "POST" else None,
-                    params=asked if method == "GET" else None,
-                )
-            except httpx.TransportError as error:
-                raise ServerUnreachable(f"{self._http.base_url} does not answer: {error}") from error
-            _check(response)
-            found = response.json()
-            yield from found.get(name, [])
-            token = found.get("next_page_token", "")
-            if not token:
-                return
+            found = self._ask(method, f"{_API}{path}", asked)
+            yield from (one for one in found.get(name) or () if isinstance(one, dict))
+            token = str(found.get("next_page_token") or "")
+            if token in seen or len(seen) > MAX_PAGES:
+                return  # the last one; or a server that would go on for ever
+            seen.add(token)
+
+    def _ask(self, method: str, path: str, values: dict[str, Any]) -> dict[str, Any]:
+        options: dict[str, Any] = {"json": values} if method == "POST" else {"params": values}
+        data = bytearray()
+        try:
+            with self._http.stream(method, path, **options) as response:
+                _check(response)
+                for piece in response.iter_bytes(1 << 20):
+                    data += piece
+                    if len(data) > MAX_ANSWER_BYTES:
+                        raise InvalidInput(f"{path} answers with more than {MAX_ANSWER_BYTES} bytes")
+        except httpx.TransportError as error:
+            raise ServerUnreachable(f"{self._http.base_url} does not answer: {error}") from error
+        try:
+            found = load_json(bytes(data))
+        except ValueError as error:
+            raise InvalidInput(f"{path} answers with what is no JSON: {error}") from error
+        return found if isinstance(found, dict) else {}
 
 
 def _check(response: httpx.Response) -> None:
     if response.is_error:
-        response.read()
-        raise InvalidInput(f"{response.request.url} answered {response.status_code}: {response.text[:300]}")
+        said = next(response.iter_bytes(1000), b"")[:300].decode("utf-8", "replace")
+        raise InvalidInput(f"{response.request.url} answered {response.status_code}: {said}")
 
 
 def _number(value: Any) -> Optional[int]:
     return None if value is None else int(value)
+
+
+def _texts(pairs: Any) -> dict[str, str]:
+    return {str(one["key"]): str(one.get("value") or "") for one in pairs or ()}

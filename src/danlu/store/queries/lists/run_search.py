@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from typing import Any
@@ -9,7 +10,17 @@ from typing import Any
 from sqlalchemy import ColumnElement, String, and_, cast, exists, false, func, not_, or_, select
 from sqlalchemy.orm import InstrumentedAttribute
 
-from danlu.spec.run_filter import AllOf, AnyOf, Comparison, Condition, Not, Value, parse_filter, wrong_filter
+from danlu.spec.run_filter import (
+    AllOf,
+    AnyOf,
+    Comparison,
+    Condition,
+    Not,
+    Value,
+    odd_number,
+    parse_filter,
+    wrong_filter,
+)
 from danlu.store.sql.run_tables import RunRow, RunValueRow
 from danlu.store.sql.tables import UserRow
 
@@ -20,6 +31,8 @@ _TEXTS: dict[str, InstrumentedAttribute[Any]] = {
     "folder": RunRow.folder,
     "job": RunRow.job_id,
     "description": RunRow.description,
+    "group": RunRow.group,
+    "parent": RunRow.parent,
 }
 _NUMBERS: dict[str, InstrumentedAttribute[Any]] = {
     "attempt": RunRow.attempt,
@@ -70,22 +83,40 @@ def _comparison(part: Comparison, text: str) -> ColumnElement[bool]:
         return RunRow.owner_id.in_(select(UserRow.id).where(named))
     if part.field == "label":
         return _label(part, text)
-    return _value(part)
+    return _value(part, text)
 
 
-def _value(part: Comparison) -> ColumnElement[bool]:
+def _value(part: Comparison, text: str) -> ColumnElement[bool]:
     """A metric, hyperparameter or summary value, compared as number or text."""
     number = {"last": RunValueRow.num, "min": RunValueRow.low, "max": RunValueRow.high}[part.of]
     tests = []
     for value in part.values:
         sign = "=" if part.sign == "in" else part.sign
-        if isinstance(value, bool):
+        odd = odd_number(value) if part.field.startswith("metrics.") else None
+        if odd is not None:
+            tests.append(_odd(odd, part, text))
+        elif isinstance(value, bool):
             tests.append(_SIGNS[sign](RunValueRow.text, str(value).lower()))
         elif isinstance(value, float):
             tests.append(_SIGNS[sign](number, value))
+            if sign == "!=" and part.of == "last" and part.field.startswith("metrics."):
+                tests.append(RunValueRow.text == "nan")
         else:
             tests.append(_SIGNS[sign](RunValueRow.text, value))
     return exists().where(RunValueRow.run == RunRow.number, RunValueRow.key == part.field, or_(*tests))
+
+
+def _odd(value: float, part: Comparison, text: str) -> ColumnElement[bool]:
+    """A metric compared with NaN, which is equal to NaN here, or with infinity."""
+    sign = "=" if part.sign == "in" else part.sign
+    if math.isinf(value) and sign != "~":
+        number = {"last": RunValueRow.num, "min": RunValueRow.low, "max": RunValueRow.high}[part.of]
+        found = _SIGNS[sign](number, value)
+        return or_(found, RunValueRow.text == "nan") if sign == "!=" and part.of == "last" else found
+    if sign not in ("=", "!=") or part.of != "last":
+        raise wrong_filter(text, part.at, "the last value of a metric is compared with nan by = != or in")
+    is_nan = func.coalesce(RunValueRow.text == "nan", false())
+    return is_nan if sign == "=" else not_(is_nan)
 
 
 def _label(part: Comparison, text: str) -> ColumnElement[bool]:

@@ -41,6 +41,9 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
+_ODD = re.compile(r"nan|[+-]?inf(inity)?", re.IGNORECASE)
+"""What a metric may be beside a number: NaN, Infinity, -Infinity."""
+
 Value = Union[float, str, "tuple[str, ...]", None]
 
 
@@ -109,6 +112,8 @@ def _test(tokens: list[_Token], text: str) -> Comparison:
         return _checked(Comparison(kind, key, sign, None), text)
     if sign in ("IN", "NOT IN"):
         return _checked(Comparison(kind, key, sign, _list(tokens, text)), text)
+    if tokens and kind == "metric" and _ODD.fullmatch(tokens[0].text.strip("'")):
+        tokens[0] = _Token("number", tokens[0].text.strip("'"))
     if not tokens or tokens[0].kind not in ("number", "text"):
         got = tokens[0].text if tokens else "the end"
         raise _wrong(text, f"expected a value after {sign}, texts in single quotes, got {got!r}")

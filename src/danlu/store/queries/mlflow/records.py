@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from danlu.store.queries import run_folders
@@ -13,7 +13,7 @@ from danlu.store.sql.mlflow_tables import ExperimentRow, LoggedModelRow, RunText
 from danlu.store.sql.run_tables import JournalRow, RunFolderRow, RunRow, SeriesRow
 from danlu.store.sql.tables import UserRow
 
-TAG, PARAM = "tag", "param"
+TAG, PARAM, INPUT = "tag", "param", "input"
 _BATCH = 500
 
 
@@ -60,6 +60,12 @@ def experiments_of(session: Session, project_id: int) -> Sequence[ExperimentRow]
     return session.scalars(query.order_by(ExperimentRow.created_at.desc(), ExperimentRow.number.desc())).all()
 
 
+def folders_of_job(session: Session, project_id: int, job_id: str) -> set[str]:
+    """Folders in which a job has runs."""
+    query = select(RunRow.folder).where(RunRow.project_id == project_id, RunRow.job_id == job_id)
+    return set(session.scalars(query.distinct()))
+
+
 def run_ids_in(session: Session, project_id: int, folder: str) -> Sequence[str]:
     """Runs in a folder, not those below it, without the trash."""
     query = select(RunRow.id).where(RunRow.project_id == project_id, RunRow.folder == folder)
@@ -93,6 +99,29 @@ def texts_of(session: Session, runs: Sequence[int], kind: str) -> dict[int, dict
         for row in session.scalars(query.order_by(RunTextRow.key)):
             found[row.run][row.key] = row.value
     return found
+
+
+def num_chars(session: Session, runs: Sequence[int]) -> dict[int, int]:
+    """Run -> characters of its tags, parameters and data sets."""
+    found = dict.fromkeys(runs, 0)
+    size = func.sum(func.length(RunTextRow.value))
+    for first in range(0, len(runs), _BATCH):
+        query = select(RunTextRow.run, size).where(RunTextRow.run.in_(runs[first : first + _BATCH]))
+        found.update((run, int(total)) for run, total in session.execute(query.group_by(RunTextRow.run)))
+    return found
+
+
+def inputs_in(
+    session: Session, project_id: int, folders: Sequence[str], *, of_job: str | None, limit: int
+) -> Iterator[tuple[str, str]]:
+    """Folder and data set, as JSON, of what runs took in, without the trash. Few are in memory at a time."""
+    query = select(RunRow.folder, RunTextRow.value).join(RunTextRow, RunTextRow.run == RunRow.number)
+    query = query.where(RunRow.project_id == project_id, RunRow.folder.in_(folders), RunRow.deleted_at.is_(None))
+    if of_job is not None:
+        query = query.where(RunRow.job_id == of_job)
+    query = query.where(RunTextRow.kind == INPUT).order_by(RunRow.number.desc(), RunTextRow.key)
+    rows = session.execute(query.limit(limit).execution_options(yield_per=10))
+    yield from ((row[0], row[1]) for row in rows)
 
 
 def put_texts(session: Session, run: int, *, kind: str, values: Mapping[str, str]) -> None:
@@ -147,7 +176,7 @@ def logged_model(session: Session, project_id: int, model_id: str) -> LoggedMode
 
 
 def logged_models_in(
-    session: Session, project_id: int, folders: Sequence[str], *, before: int | None, limit: int
+    session: Session, project_id: int, folders: Sequence[str], *, of_job: str | None, before: int | None, limit: int
 ) -> Sequence[LoggedModelRow]:
     """Newest first, below the number `before`."""
     query = select(LoggedModelRow).where(
@@ -155,6 +184,8 @@ def logged_models_in(
         LoggedModelRow.folder.in_(folders),
         LoggedModelRow.deleted_at.is_(None),
     )
+    if of_job is not None:
+        query = query.where(LoggedModelRow.run_id.in_(select(RunRow.id).where(RunRow.job_id == of_job)))
     if before is not None:
         query = query.where(LoggedModelRow.number < before)
     return session.scalars(query.order_by(LoggedModelRow.number.desc()).limit(limit)).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from typing import Any
@@ -41,6 +42,9 @@ class RunSearch:
             is_there = RunRow.deleted_at.is_(None)
             self._query = self._query.where(not_(is_there) if is_deleted else is_there)
 
+    def only_of_job(self, job_id: str) -> None:
+        self._query = self._query.where(RunRow.job_id == job_id)
+
     def where(self, tests: Sequence[Comparison], states: Callable[[str], Sequence[str]]) -> None:
         """`states` says which states of runs a status of MLflow stands for."""
         for test in tests:
@@ -51,7 +55,7 @@ class RunSearch:
         for order in orders:
             value = self._value(order)
             columns += [value.is_(None), value.asc() if order.is_ascending else value.desc()]
-        ordered = self._query.order_by(*columns, RunRow.started_at.desc(), RunRow.number.desc())
+        ordered = self._query.order_by(*columns, RunRow.started_at.desc(), RunRow.id)
         return self._session.scalars(ordered.offset(offset).limit(limit)).all()
 
     def _condition(self, test: Comparison, states: Callable[[str], Sequence[str]]) -> ColumnElement[bool]:
@@ -59,7 +63,7 @@ class RunSearch:
             return exists().where(
                 RunValueRow.run == RunRow.number,
                 RunValueRow.key == metric_value_key(test.key),
-                _SIGNS[test.sign](RunValueRow.num, test.value),
+                _metric(test),
             )
         if test.kind in (TAG, PARAM):
             return self._text(test)
@@ -81,6 +85,8 @@ class RunSearch:
     def _text(self, test: Comparison) -> ColumnElement[bool]:
         if test.kind == TAG and test.key == "mlflow.runName":
             return self._compared(RunRow.name, test)
+        if test.kind == TAG and test.key == "mlflow.parentRunId":
+            return self._parent(test)
         here = and_(RunTextRow.run == RunRow.number, RunTextRow.kind == test.kind, RunTextRow.key == test.key)
         if test.sign in ("IS NULL", "IS NOT NULL"):
             return exists().where(here) if test.sign == "IS NOT NULL" else not_(exists().where(here))
@@ -90,6 +96,14 @@ class RunSearch:
         value_here = and_(RunValueRow.run == RunRow.number, RunValueRow.key == f"hparams.{test.key}")
         # runs that other clients made have hyperparameters only
         return or_(found, and_(not_(exists().where(here)), exists().where(value_here, self._hparam(test))))
+
+    def _parent(self, test: Comparison) -> ColumnElement[bool]:
+        """Runs that scripts of Danlu made inside another one have no tag."""
+        here = and_(RunTextRow.run == RunRow.number, RunTextRow.kind == TAG, RunTextRow.key == test.key)
+        parent = func.coalesce(RunRow.parent, _scalar(select(RunTextRow.value).where(here)))
+        if test.sign in ("IS NULL", "IS NOT NULL"):
+            return parent.is_(None) if test.sign == "IS NULL" else parent.is_not(None)
+        return self._compared(parent, test)
 
     def _hparam(self, test: Comparison) -> ColumnElement[bool]:
         try:
@@ -143,6 +157,16 @@ def metric_value_key(key: str) -> str:
     """A metric's name in the table of searchable values: `val/acc` is acc of the type val."""
     type_, slash, name = key.partition("/")
     return f"metrics.{type_}.{name}" if slash and type_ and name and len(type_) <= 60 else f"metrics.{key}"
+
+
+def _metric(test: Comparison) -> ColumnElement[bool]:
+    """NaN is equal to NaN, and is neither less nor more than anything."""
+    assert isinstance(test.value, float)
+    is_nan = func.coalesce(RunValueRow.text == "nan", false())
+    if math.isnan(test.value):
+        return {"=": is_nan, "!=": not_(is_nan)}.get(test.sign, false())
+    found = _SIGNS[test.sign](RunValueRow.num, test.value)
+    return or_(found, is_nan) if test.sign == "!=" else found
 
 
 def _status(test: Comparison, states: Callable[[str], Sequence[str]]) -> ColumnElement[bool]:

@@ -1,37 +1,29 @@
-"""Texts, images, sounds and other media as frames. Needs nothing but Python: arrays become PNG and WAV files here."""
+"""Media as frames. Needs nothing but Python: arrays become PNG and WAV files here."""
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import math
 import os
 import struct
+import sys
 import wave
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Optional
 
 from danlu import journal
+from danlu.journal.words import format_of, type_of_column
+from danlu.track.media import scores
+from danlu.track.media.arrays import array_png, as_numpy, flat, gif, nested, num_axes
 
 PART_BYTES = journal.MAX_PAYLOAD_BYTES - 4096
 MAX_BYTES = 32 << 20
 MAX_BINS = 1024
 MAX_ROWS = 10_000
-_FORMATS = (
-    # where it stands, what stands there, the format
-    (0, b"\x89PNG", "image/png"),
-    (0, b"\xff\xd8\xff", "image/jpeg"),
-    (0, b"GIF8", "image/gif"),
-    (8, b"WEBP", "image/webp"),
-    (8, b"WAVE", "audio/wav"),
-    (0, b"ID3", "audio/mpeg"),
-    (0, b"\xff\xfb", "audio/mpeg"),
-    (0, b"fLaC", "audio/flac"),
-    (0, b"OggS", "audio/ogg"),
-    (4, b"ftyp", "video/mp4"),
-    (0, b"\x1a\x45\xdf\xa3", "video/webm"),
-)
+MAX_IMAGES = 100
+MAX_HTML_BYTES = 8 << 20
 
 
 class Counted(NamedTuple):
@@ -45,6 +37,11 @@ def text(about: Mapping[str, Any], value: str) -> Iterator[bytes]:
     return _frames({**about, "format": "text/plain"}, str(value).encode("utf-8", "backslashreplace"))
 
 
+def alert(about: Mapping[str, Any], value: tuple[str, str]) -> Iterator[bytes]:
+    """Frames of what a script wants somebody to know; its name is its title."""
+    return text({**about, "level": value[1]}, value[0])
+
+
 def image(about: Mapping[str, Any], value: Any) -> Iterator[bytes]:
     """Frames of an image. Raise ValueError that says what is expected."""
     return _file_frames(about, _image_bytes(value), "image", "PNG, JPEG, GIF or WebP")
@@ -55,51 +52,103 @@ def audio(about: Mapping[str, Any], value: tuple[Any, int]) -> Iterator[bytes]:
     sound, sample_rate = value
     data = _file_bytes(sound)
     if data is None:
-        data = wav(_nested(sound), sample_rate)
+        data = wav(nested(sound), sample_rate)
     return _file_frames(about, data, "audio", "WAV, MP3, FLAC or Ogg")
 
 
-def video(about: Mapping[str, Any], value: Any) -> Iterator[bytes]:
-    data = _file_bytes(value)
-    if data is None:
-        raise ValueError("expected the path or the bytes of an MP4 or WebM file")
-    return _file_frames(about, data, "video", "MP4 or WebM")
+def video(about: Mapping[str, Any], value: tuple[Any, float]) -> Iterator[bytes]:
+    """Frames of a video: a file, or arrays T×H×W×C, which become a moving GIF."""
+    moving, fps = value
+    data = _file_bytes(moving)
+    if data is not None:
+        return _file_frames(about, data, "video", "MP4 or WebM")
+    if num_axes(moving) != 4:
+        raise ValueError("expected the path or the bytes of an MP4 or WebM file, or an array T×H×W×C")
+    return _frames({**about, "format": "image/gif"}, gif(moving, fps))
+
+
+def images(about: Mapping[str, Any], value: tuple[Any, Optional[Sequence[Any]]]) -> Iterator[bytes]:
+    """Frames of several images that belong together, each with its caption."""
+    given, captions = list(value[0]), [str(caption)[:200] for caption in value[1] or ()]
+    if len(given) > MAX_IMAGES:
+        raise ValueError(f"it has {len(given)} images; {MAX_IMAGES} are the most")
+    found = []
+    for at, one in enumerate(given):
+        data = _image_bytes(one)
+        format = _format_of(data, "image", "PNG, JPEG, GIF or WebP")
+        caption = captions[at] if at < len(captions) else ""
+        found.append({"caption": caption, "format": format, "data": base64.b64encode(data).decode()})
+    return _json_frames(about, {"images": found})
 
 
 def figure(about: Mapping[str, Any], value: Any) -> Iterator[bytes]:
-    """Frames of a figure of Matplotlib, or of what else can save itself as PNG."""
+    """Frames of a figure: of Plotly as what it is made from, of Matplotlib and others that save themselves as PNG."""
+    if callable(getattr(value, "to_plotly_json", None)):
+        made = json.loads(value.to_json())
+        format = "application/vnd.plotly.v1+json"
+        return _json_frames({**about, "kind": "plotly"}, {name: made.get(name) for name in ("data", "layout")}, format)
     if not hasattr(value, "savefig"):
-        raise ValueError("expected a figure of Matplotlib; log_image takes the picture of any other")
+        raise ValueError("expected a figure of Matplotlib or Plotly; log_image takes the picture of any other")
     buffer = io.BytesIO()
     value.savefig(buffer, format="png", bbox_inches="tight")
     return _file_frames(about, buffer.getvalue(), "image", "PNG")
 
 
+def html(about: Mapping[str, Any], value: Any) -> Iterator[bytes]:
+    """Frames of a page: its text, or something that says what it looks like in a notebook."""
+    shown = value._repr_html_() if hasattr(value, "_repr_html_") else value
+    if not isinstance(shown, str):
+        raise ValueError(f"expected HTML as text, got {type(value).__name__}")
+    data = shown.encode("utf-8", "replace")
+    if len(data) > MAX_HTML_BYTES:
+        raise ValueError(f"it has {len(data)} bytes; {MAX_HTML_BYTES} are the most of HTML")
+    return _frames({**about, "format": "text/html"}, data)
+
+
 def table(about: Mapping[str, Any], value: tuple[Sequence[Any], Sequence[Any]]) -> Iterator[bytes]:
-    """Frames of a table: names of columns, and rows with one cell for each."""
+    """Frames of a table: names of columns with their types, and rows with one cell for each."""
     columns, rows = [str(name) for name in value[0]], [[_cell(cell) for cell in row] for row in value[1]]
     if len(rows) > MAX_ROWS:
         raise ValueError(f"it has {len(rows)} rows; {MAX_ROWS} are the most")
     wrong = next((at for at, row in enumerate(rows) if len(row) != len(columns)), None)
     if wrong is not None:
         raise ValueError(f"expected {len(columns)} cells in row {wrong}, got {len(rows[wrong])}")
-    data = json.dumps({"columns": columns, "rows": rows}, allow_nan=False).encode()
-    return _frames({**about, "format": "application/json"}, data)
+    types = [type_of_column([row[at] for row in rows]) for at in range(len(columns))]
+    return _json_frames(about, {"columns": columns, "types": types, "rows": rows})
+
+
+def confusion_matrix(about: Mapping[str, Any], value: tuple[Any, Any, Optional[Sequence[Any]]]) -> Iterator[bytes]:
+    return _json_frames(about, scores.confusion(*value[:2], labels=value[2])._asdict())
+
+
+def pr_curve(about: Mapping[str, Any], value: tuple[Any, Any, Optional[Sequence[Any]]]) -> Iterator[bytes]:
+    lines = [one._asdict() for one in scores.precision_recall(*value[:2], labels=value[2])]
+    return _json_frames(about, {"x": "recall", "y": "precision", "lines": lines})
+
+
+def roc_curve(about: Mapping[str, Any], value: tuple[Any, Any, Optional[Sequence[Any]]]) -> Iterator[bytes]:
+    lines = [one._asdict() for one in scores.roc(*value[:2], labels=value[2])]
+    return _json_frames(about, {"x": "false positive rate", "y": "true positive rate", "lines": lines})
 
 
 def histogram(about: Mapping[str, Any], value: Counted) -> Iterator[bytes]:
-    data = json.dumps({"edges": value.edges, "counts": value.counts}, allow_nan=False).encode()
-    return _frames({**about, "format": "application/json"}, data)
+    return _json_frames(about, value._asdict())
 
 
-FRAMES = {
+FRAMES: dict[str, Callable[[Mapping[str, Any], Any], Iterator[bytes]]] = {
     "text": text,
+    "alert": alert,
     "image": image,
+    "images": images,
     "histogram": histogram,
     "audio": audio,
     "video": video,
     "figure": figure,
     "table": table,
+    "html": html,
+    "confusion_matrix": confusion_matrix,
+    "pr_curve": pr_curve,
+    "roc_curve": roc_curve,
 }
 
 
@@ -129,26 +178,23 @@ def counted(edges: list[float], counts: list[int]) -> Counted:
 
 def count(values: Any, bins: int) -> Counted:
     """How numbers are spread over `bins` of equal width; what is not finite is left out."""
-    finite = [value for value in _numbers(values) if math.isfinite(value)]
-    if not finite:
+    array = as_numpy(values)
+    finite: Any = array[abs(array) < math.inf] if array is not None else [x for x in flat(values) if math.isfinite(x)]
+    if not len(finite):
         return Counted([0.0, 1.0], [0])
     bins = max(1, min(int(bins), MAX_BINS))
-    low, high = min(finite), max(finite)
+    low, high = (float(finite.min()), float(finite.max())) if array is not None else (min(finite), max(finite))
     if low == high:
         low, high = low - 0.5, high + 0.5
     width = (high - low) / bins
-    counts = [0] * bins
-    for value in finite:
-        counts[min(bins - 1, int((value - low) / width))] += 1
+    if array is not None:
+        places = ((finite - low) / width).astype(int).clip(0, bins - 1)
+        counts = [int(number) for number in sys.modules["numpy"].bincount(places, minlength=bins)]
+    else:
+        counts = [0] * bins
+        for value in finite:
+            counts[min(bins - 1, int((value - low) / width))] += 1
     return Counted([low + width * edge for edge in range(bins)] + [high], counts)
-
-
-def png(width: int, height: int, channels: int, rows: Iterable[bytes]) -> bytes:
-    """A PNG file of 8-bit rows: 1 grey, 2 grey with alpha, 3 RGB, 4 RGBA."""
-    colour = {1: 0, 2: 4, 3: 2, 4: 6}[channels]
-    body = zlib.compress(b"".join(b"\x00" + row for row in rows), 6)
-    header = struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*one) for one in ((b"IHDR", header), (b"IDAT", body), (b"IEND", b"")))
 
 
 def _frames(about: Mapping[str, Any], data: bytes) -> Iterator[bytes]:
@@ -160,11 +206,19 @@ def _frames(about: Mapping[str, Any], data: bytes) -> Iterator[bytes]:
         yield journal.encode_media({**about, "part": part, "parts": parts}, piece)
 
 
+def _json_frames(about: Mapping[str, Any], value: Any, format: str = "application/json") -> Iterator[bytes]:
+    return _frames({**about, "format": format}, json.dumps(value, allow_nan=False).encode())
+
+
 def _file_frames(about: Mapping[str, Any], data: bytes, kind: str, expected: str) -> Iterator[bytes]:
-    found = next((name for at, magic, name in _FORMATS if data[at : at + len(magic)] == magic), "")
+    return _frames({**about, "format": _format_of(data, kind, expected)}, data)
+
+
+def _format_of(data: bytes, kind: str, expected: str) -> str:
+    found = format_of(data)
     if not found.startswith(f"{kind}/"):
         raise ValueError(f"these bytes are no {expected} file")
-    return _frames({**about, "format": found}, data)
+    return found
 
 
 def _file_bytes(value: Any) -> bytes | None:
@@ -185,32 +239,7 @@ def _image_bytes(value: Any) -> bytes:
         buffer = io.BytesIO()
         value.save(buffer, format="PNG")
         return buffer.getvalue()
-    return _array_png(_nested(value))
-
-
-def _nested(value: Any) -> Any:
-    """A tensor or an array as nested lists."""
-    for name in ("detach", "cpu"):
-        if hasattr(value, name):
-            value = getattr(value, name)()
-    return value.tolist() if hasattr(value, "tolist") else value
-
-
-def _array_png(rows: Any) -> bytes:
-    if not isinstance(rows, list) or not rows or not isinstance(rows[0], list) or not rows[0]:
-        raise ValueError("an image is an array of H×W, H×W×C or C×H×W numbers, a file's bytes, or a path")
-    if isinstance(rows[0][0], list):
-        if len(rows) in (1, 3, 4) and len(rows[0][0]) not in (1, 2, 3, 4):
-            rows = [[list(pixel) for pixel in zip(*lines)] for lines in zip(*rows)]  # C×H×W, as PyTorch has it
-    else:
-        rows = [[[value] for value in row] for row in rows]
-    channels = len(rows[0][0])
-    if channels not in (1, 2, 3, 4):
-        raise ValueError(f"an image has 1 to 4 channels, not {channels}")
-    flat = [[value for pixel in row for value in pixel] for row in rows]
-    is_share = all(isinstance(value, float) for row in flat for value in row)
-    lines = (bytes(_byte(value, is_share) for value in row) for row in flat)
-    return png(len(rows[0]), len(rows), channels, lines)
+    return array_png(nested(value))
 
 
 def _sample(value: float) -> int:
@@ -219,29 +248,9 @@ def _sample(value: float) -> int:
 
 def _cell(value: Any) -> Any:
     """What a table can hold: numbers, texts, truths and nothing; all else becomes text."""
-    value = _nested(value)
+    value = nested(value)
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     return str(value)
-
-
-def _byte(value: float, is_share: bool) -> int:
-    """Fractions of 1 when all numbers are floats, else 0 to 255; what lies outside is cut."""
-    if math.isnan(value):
-        return 0
-    return max(0, min(255, round(value * 255) if is_share else int(value)))
-
-
-def _numbers(values: Any) -> Iterator[float]:
-    found = _nested(values)
-    if isinstance(found, (list, tuple)):
-        for inner in found:
-            yield from _numbers(inner)
-    else:
-        yield float(found)
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

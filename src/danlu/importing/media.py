@@ -1,0 +1,113 @@
+"""Media of other trackers as the frames of a journal. Files stay as they are; what no reader could show is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from danlu import journal
+from danlu.importing.files import load_json
+from danlu.importing.records import Alert
+from danlu.journal.words import format_of, type_of_column
+
+PART_BYTES = journal.MAX_PAYLOAD_BYTES - 4096
+MAX_BYTES = 32 << 20
+MAX_ROWS = 10_000
+MAX_COLUMNS = 1000
+MAX_BINS = 100_000
+HUGE = 1e300
+"""Edges of a histogram that lie beyond are drawn here: TensorBoard's outermost are ±1.8e308."""
+
+PLOTLY = "application/vnd.plotly.v1+json"
+MAX_HTML_BYTES = 8 << 20
+_SPELLED = {
+    "text": "text/plain",
+    "table": "application/json",
+    "histogram": "application/json",
+    "html": "text/html",
+    "plotly": PLOTLY,
+}
+"""Kinds whose bytes are made here -> their format."""
+
+_LEVELS = {"warn": "warning", "warning": "warning", "error": "error", "critical": "error", "fatal": "error"}
+MAX_TITLE, MAX_ALERT = 200, 16_384
+
+
+class NotShown(ValueError):
+    """A medium that cannot be kept as one; the sentence says why."""
+
+
+def frames(about: Mapping[str, Any], *, kind: str, data: bytes) -> Iterator[bytes]:
+    """Frames of a medium. An image, sound or video that is another kind of file raises NotShown."""
+    most = MAX_HTML_BYTES if kind == "html" else MAX_BYTES
+    if len(data) > most:
+        raise NotShown(f"it has {len(data)} bytes; {most} are the most")
+    chosen = _SPELLED.get(kind) or format_of(data)
+    if kind not in _SPELLED:
+        kind = chosen.partition("/")[0]  # a GIF among videos is shown as an image
+        if not chosen:
+            raise NotShown(f"its first bytes are {data[:8]!r}, which is no image, sound or video that is shown here")
+    parts = max(1, math.ceil(len(data) / PART_BYTES))
+    for part in range(parts):
+        piece = data[part * PART_BYTES : (part + 1) * PART_BYTES]
+        yield journal.encode_media({**about, "kind": kind, "format": chosen, "part": part, "parts": parts}, piece)
+
+
+def alert(said: Alert) -> bytes:
+    """The frame of an alert. Nobody is told of one that is older than a day; it is on the run's page."""
+    about = {
+        "kind": "alert",
+        "type": "alert",
+        "name": said.title.strip()[:MAX_TITLE] or "alert",
+        "level": _LEVELS.get(said.level.strip().lower(), "info"),
+        "step": said.step,
+        "time": said.time,
+        "format": _SPELLED["text"],
+        "part": 0,
+        "parts": 1,
+    }
+    return journal.encode_media(about, said.text[:MAX_ALERT].encode("utf-8", "replace"))
+
+
+def histogram(edges: Sequence[float], counts: Sequence[float]) -> bytes:
+    """A histogram that was counted elsewhere."""
+    if len(edges) != len(counts) + 1 or len(counts) > MAX_BINS:
+        raise NotShown(f"{len(counts)} counts need {len(counts) + 1} edges and at most {MAX_BINS} bins")
+    if any(math.isnan(edge) for edge in edges) or not all(math.isfinite(count) for count in counts):
+        raise NotShown("an edge or a count is no number")
+    finite = [max(-HUGE, min(HUGE, float(edge))) for edge in edges]
+    return json.dumps({"edges": finite, "counts": [int(count) for count in counts]}).encode()
+
+
+def table(columns: Sequence[Any], rows: Sequence[Sequence[Any]]) -> bytes:
+    """A table. Raises NotShown when it has too many rows or columns, or a row lacks cells."""
+    names = [str(name) for name in columns]
+    if len(rows) > MAX_ROWS or len(names) > MAX_COLUMNS:
+        raise NotShown(f"it has {len(rows)} rows and {len(names)} columns; {MAX_ROWS} and {MAX_COLUMNS} are the most")
+    wrong = next((at for at, row in enumerate(rows) if len(row) != len(names)), None)
+    if wrong is not None:
+        raise NotShown(f"expected {len(names)} cells in row {wrong}, got {len(rows[wrong])}")
+    cells = [[_cell(cell) for cell in row] for row in rows]
+    types = [type_of_column([row[at] for row in cells]) for at in range(len(names))]
+    return json.dumps({"columns": names, "types": types, "rows": cells}, allow_nan=False).encode()
+
+
+def plotly(data: bytes) -> bytes:
+    """A figure of Plotly as its file has it. Raises NotShown for what is none."""
+    found = load_json(data)
+    if not isinstance(found, dict) or not isinstance(found.get("data"), list):
+        raise NotShown("a figure of Plotly has data and a layout")
+    try:
+        return json.dumps({name: found.get(name) for name in ("data", "layout")}, allow_nan=False).encode()
+    except ValueError:
+        raise NotShown("a figure of Plotly has numbers that JSON has no word for") from None
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    return json.dumps(value, default=str)

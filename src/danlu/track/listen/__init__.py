@@ -1,0 +1,1 @@
+"""Listening to other libraries, and where what is heard is written."""

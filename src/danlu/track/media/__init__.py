@@ -1,0 +1,8 @@
+"""What a run writes down besides numbers: how it becomes frames of a journal, and the calls for it."""
+
+from __future__ import annotations
+
+from danlu.track.media.arrays import png
+from danlu.track.media.frames import FRAMES, MAX_BINS, MAX_BYTES, MAX_ROWS, Counted, count, counted, wav
+
+__all__ = ["FRAMES", "MAX_BINS", "MAX_BYTES", "MAX_ROWS", "Counted", "count", "counted", "png", "wav"]

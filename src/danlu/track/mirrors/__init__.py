@@ -1,0 +1,8 @@
+"""What a script tells TensorBoard or W&B comes to Danlu too: `track.mirror_tensorboard()`, `track.mirror_wandb()`."""
+
+from __future__ import annotations
+
+from danlu.track.mirrors.tensorboard import mirror_tensorboard
+from danlu.track.mirrors.wandb import mirror_wandb
+
+__all__ = ["mirror_tensorboard", "mirror_wandb"]

@@ -1,0 +1,141 @@
+"""`track.mirror_tensorboard()`: what is given to a SummaryWriter is logged by a run as well."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, Callable, Optional
+
+from danlu.journal.words import TYPES
+from danlu.track.listen.patching import Call, Patches
+from danlu.track.listen.target import Target
+from danlu.track.run import Run
+from danlu.track.tensorboard import split_tag
+from danlu.track.values import type_word
+
+MODULES = ("torch.utils.tensorboard.writer", "tensorboardX.writer")
+
+
+def mirror_tensorboard(run: Optional[Run] = None) -> Patches:
+    """Log what SummaryWriters of `torch.utils.tensorboard` and `tensorboardX` are given to a run as well.
+
+    May be called before they are imported or after. Without `run` it goes to the newest run of the script; when there
+    is none, one is begun that is called like the writer's folder. The answer's `undo()` ends it. Event files are
+    written as before.
+    """
+    patches, target = Patches(), Target(run)
+    mirror = _Mirror(target)
+
+    def install(module: ModuleType) -> None:
+        for name, listener in mirror.listeners.items():
+            patches.wrap(module.SummaryWriter, name, group="tensorboard", after=listener)
+
+    for name in MODULES:
+        patches.when_there(name, install)
+    patches.on_undo(target.finish)
+    return patches
+
+
+class _Mirror:
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self.listeners: dict[str, Callable[[Call], None]] = {
+            "add_scalar": self._scalar,
+            "add_scalars": self._scalars,
+            "add_histogram": self._histogram,
+            "add_image": self._image,
+            "add_images": self._images,
+            "add_figure": self._figure,
+            "add_video": self._video,
+            "add_audio": self._audio,
+            "add_text": self._text,
+            "add_hparams": self._hparams,
+            "add_pr_curve": self._pr_curve,
+        }
+
+    def _scalar(self, call: Call) -> None:
+        run, type, name = self._place(call)
+        run.log(type, {name: call.argument("scalar_value", 2)}, call.argument("global_step", 3))
+
+    def _scalars(self, call: Call) -> None:
+        run, type, name = self._place(call, tag="main_tag")
+        values: Mapping[str, Any] = call.argument("tag_scalar_dict", 2)
+        run.log(type, {f"{name}/{key}": value for key, value in values.items()}, call.argument("global_step", 3))
+
+    def _histogram(self, call: Call) -> None:
+        run, type, name = self._place(call)
+        run.log_histogram(name, call.argument("values", 2), call.argument("global_step", 3), type=type)
+
+    def _image(self, call: Call) -> None:
+        run, type, name = self._place(call)
+        image = _channels_last(call.argument("img_tensor", 2), call.argument("dataformats", 5, otherwise="CHW"), "HWC")
+        run.log_image(name, image, call.argument("global_step", 3), type=type)
+
+    def _images(self, call: Call) -> None:
+        run, type, name = self._place(call)
+        images = _channels_last(
+            call.argument("img_tensor", 2), call.argument("dataformats", 5, otherwise="NCHW"), "NHWC"
+        )
+        run.log_images(name, images, call.argument("global_step", 3), type=type)
+
+    def _figure(self, call: Call) -> None:
+        run, type, name = self._place(call)
+        figures = call.argument("figure", 2)
+        for figure in figures if isinstance(figures, list) else [figures]:
+            run.log_figure(name, figure, call.argument("global_step", 3), type=type)
+
+    def _video(self, call: Call) -> None:
+        run, type, name = self._place(call)
+        run.log_video(
+            name,
+            _channels_last(call.argument("vid_tensor", 2), "NTCHW", "NTHWC")[0],
+            call.argument("global_step", 3),
+            fps=call.argument("fps", 4, otherwise=4),
+            type=type,
+        )
+
+    def _audio(self, call: Call) -> None:
+        run, type, name = self._place(call)
+        rate = call.argument("sample_rate", 4, otherwise=44_100)
+        sound, step = call.argument("snd_tensor", 2), call.argument("global_step", 3)
+        run.log_audio(name, sound, step, sample_rate=rate, type=type)
+
+    def _text(self, call: Call) -> None:
+        run, type, name = self._place(call)
+        run.log_text(name, call.argument("text_string", 2), call.argument("global_step", 3), type=type)
+
+    def _hparams(self, call: Call) -> None:
+        run = self._run(call)
+        run.hparams.update(dict(call.argument("hparam_dict", 1) or {}))
+        run.summary.update(dict(call.argument("metric_dict", 2) or {}))
+
+    def _pr_curve(self, call: Call) -> None:
+        run, type, name = self._place(call)
+        truth, scores = call.argument("labels", 2), call.argument("predictions", 3)
+        run.log_pr_curve(name, truth, scores, call.argument("global_step", 4), type=type)
+
+    def _place(self, call: Call, tag: str = "tag") -> tuple[Run, str, str]:
+        """Run, type and name of what a call is about."""
+        folder = os.path.basename(str(_folder(call.owner)).rstrip("/\\")).lower()
+        otherwise = type_word(folder) if folder in TYPES else "train"
+        return (self._run(call), *split_tag(str(call.argument(tag, 1)), otherwise))
+
+    def _run(self, call: Call) -> Run:
+        folder = os.path.abspath(str(_folder(call.owner) or "tensorboard"))
+        if os.path.basename(folder).lower() in TYPES:  # writers for `train` and `val` are of one run
+            folder = os.path.dirname(folder)
+        return self._target.run(os.path.basename(folder) or "tensorboard")
+
+
+def _folder(writer: Any) -> Any:
+    return getattr(writer, "log_dir", None) or getattr(writer, "logdir", None) or ""
+
+
+def _channels_last(values: Any, given: str, wanted: str) -> Any:
+    """An array with its axes in another order; axes that it has not got are left out."""
+    for name in ("detach", "cpu", "numpy"):
+        if hasattr(values, name):
+            values = getattr(values, name)()
+    order = [given.index(axis) for axis in wanted if axis in given]
+    return values.transpose(order) if hasattr(values, "transpose") else values

@@ -1,0 +1,243 @@
+"""`track.mirror_wandb()`: what a script gives to W&B is logged by a run as well."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, Optional
+
+from danlu.track.listen.patching import Call, Patches
+from danlu.track.run import Run
+from danlu.track.tensorboard import split_tag
+from danlu.track.values import to_number
+from danlu.track.warn import warn_once
+
+MODULE = "wandb.sdk"
+MAX_DEPTH = 8
+LEVELS = {"INFO": "info", "WARN": "warning", "ERROR": "error"}
+
+
+def mirror_wandb(run: Optional[Run] = None) -> Patches:
+    """Log what `wandb.init`, `log`, `config`, `summary`, `alert` and `finish` are given to a run as well.
+
+    May be called before wandb is imported or after, also while a run of W&B is going on. Without `run` each run of W&B
+    gets a run of its own, in a folder called like its project. W&B's own run is as before, online or offline; one of
+    the mode `disabled` is left alone. The answer's `undo()` ends it.
+    """
+    patches = Patches()
+    mirror = _Mirror(run)
+
+    def install(module: ModuleType) -> None:
+        runs = module.wandb_run.Run
+        for name, listener in (("log", mirror.log), ("alert", mirror.alert), ("define_metric", mirror.define_metric)):
+            patches.wrap(runs, name, group=name, before=mirror.before, after=listener)
+        patches.wrap(runs, "finish", before=mirror.before, after=mirror.finish)
+        patches.wrap(runs, "__exit__", before=mirror.before, after=mirror.leave)
+        for name in ("update", "__setitem__", "__setattr__"):
+            patches.wrap(module.wandb_config.Config, name, group="config", after=mirror.config)
+        for name in ("update", "__setitem__", "__setattr__"):
+            patches.wrap(module.wandb_summary.SummaryDict, name, group="summary", after=mirror.summary)
+        package = sys.modules.get("wandb")
+        patches.wrap(module.wandb_init, "init", group="init", after=mirror.init)
+        for owner in (module, package):
+            if owner is not None:
+                patches.wrap(owner, "init", group="init", after=mirror.init)
+        _bind_again(package, patches)
+
+    patches.when_there(MODULE, install)
+    patches.when_there("wandb", lambda module: patches.wrap(module, "init", group="init", after=mirror.init))
+    patches.on_undo(mirror.end)
+    return patches
+
+
+def _bind_again(package: Any, patches: Patches) -> None:
+    """`wandb.log` is a method of the run that is going on; have it be the one that is listened to."""
+    going_on = getattr(package, "run", None)
+    for name in ("log", "alert", "finish", "define_metric"):
+        if going_on is not None and getattr(getattr(package, name, None), "__self__", None) is going_on:
+            before = getattr(package, name)
+            setattr(package, name, getattr(going_on, name))
+            patches.on_undo(lambda name=name, before=before: setattr(package, name, before))  # type: ignore[misc]
+
+
+class _Mirror:
+    def __init__(self, run: Optional[Run]) -> None:
+        self._given = run
+        self._runs: dict[int, tuple[Any, Run]] = {}
+        """By the identity of W&B's run, which is kept so that the number is not given to another one."""
+
+    def init(self, call: Call) -> None:
+        if call.result is not None:
+            self._run_of(call.result)
+
+    def before(self, call: Call) -> None:
+        """W&B counts its step in `log`, and forgets its run in `finish`: both are read before."""
+        call.notes["run"] = self._run_of(call.owner)
+        call.notes["step"] = getattr(call.owner, "step", None)
+
+    def log(self, call: Call) -> None:
+        run: Optional[Run] = call.notes.get("run")
+        values = call.argument("data", 1)
+        if run is None or not isinstance(values, Mapping):
+            return
+        step = call.argument("step", 2)
+        at = call.notes.get("step") if step is None else step
+        numbers: dict[str, dict[str, Any]] = {}
+        for tag, value in _flattened(values):
+            type, name = split_tag(tag, "train")
+            if to_number(value) is not None:
+                numbers.setdefault(type, {})[name] = value
+            else:
+                _log_medium(run, name, value, step=at, type=type)
+        for type, found in numbers.items():
+            run.log(type, found, at)
+
+    def alert(self, call: Call) -> None:
+        run: Optional[Run] = call.notes.get("run")
+        if run is not None:
+            level = call.argument("level", 3)
+            word = str(getattr(level, "value", level) or "INFO").upper()
+            run.alert(
+                str(call.argument("title", 1)), str(call.argument("text", 2, otherwise="")), LEVELS.get(word, "info")
+            )
+
+    def define_metric(self, call: Call) -> None:
+        run: Optional[Run] = call.notes.get("run")
+        name, axis = call.argument("name", 1), call.argument("step_metric", 2)
+        if run is not None and axis is not None:
+            axis = getattr(axis, "name", axis)
+            run.define_axis(axis_name(str(name)), axis_name(str(axis)))
+
+    def config(self, call: Call) -> None:
+        for other, run in list(self._runs.values()):
+            if getattr(other, "config", None) is call.owner:
+                run.hparams.update(dict(other.config))
+
+    def summary(self, call: Call) -> None:
+        for other, run in list(self._runs.values()):
+            if getattr(other, "summary", None) is call.owner:
+                given = call.args[1:]
+                if len(given) == 2:
+                    run.summary[str(given[0])] = given[1]
+                else:
+                    run.summary.update(dict(*given, **call.kwargs))
+
+    def finish(self, call: Call) -> None:
+        code = call.argument("exit_code", 1)
+        self._finish(call.owner, bool(code))
+
+    def leave(self, call: Call) -> None:
+        self._finish(call.owner, call.argument("exc_type", 1) is not None)
+
+    def end(self) -> None:
+        for other, run in list(self._runs.values()):
+            if run is not self._given:
+                run.finish()
+            self._runs.pop(id(other), None)
+
+    def _finish(self, other: Any, has_failed: bool) -> None:
+        _, run = self._runs.pop(id(other), (None, None))
+        if run is not None and run is not self._given:
+            run.finish("failed" if has_failed else "finished")
+
+    def _run_of(self, other: Any) -> Optional[Run]:
+        if id(other) in self._runs:
+            return self._runs[id(other)][1]
+        if getattr(other, "disabled", False):
+            return None
+        run = self._given or _begun_like(other)
+        if self._given is not None:
+            run.hparams.update(dict(other.config))
+        self._runs[id(other)] = (other, run)
+        return run
+
+
+def _begun_like(other: Any) -> Run:
+    from danlu.track.begin import start
+
+    about = {name: getattr(other, name, None) for name in ("name", "id", "project", "group", "tags", "notes")}
+    return start(
+        str(about["name"] or about["id"] or "wandb"),
+        dict(other.config),
+        folder=_folder(about["project"]),
+        labels=[str(tag) for tag in about["tags"] or ()],
+        description=str(about["notes"] or ""),
+        group=str(about["group"]) if about["group"] else None,
+    )
+
+
+def _folder(project: Any) -> Optional[str]:
+    text = str(project or "").strip("/")
+    return text or None
+
+
+def axis_name(tag: str) -> str:
+    """`*` is every metric of W&B, also those that have another type here."""
+    return tag if tag == "*" else "/".join(split_tag(tag, "train"))
+
+
+def _flattened(values: Mapping[Any, Any], before: str = "", depth: int = 0) -> Any:
+    for key, value in values.items():
+        name = f"{before}{key}"
+        if isinstance(value, Mapping) and depth < MAX_DEPTH:
+            yield from _flattened(value, f"{name}.", depth + 1)
+        else:
+            yield name, value
+
+
+def _log_medium(run: Run, name: str, value: Any, *, step: Any, type: str) -> None:
+    """Log an object of W&B that is no number, by what it is called."""
+    if isinstance(value, (list, tuple)) and value and all(_kind(one) == "Image" for one in value):
+        captions = [getattr(one, "_caption", None) or "" for one in value]
+        run.log_images(name, [_picture(one) for one in value], step, captions=captions, type=type)
+        return
+    kind = _kind(value)
+    if kind == "Image":
+        run.log_image(name, _picture(value), step, type=type)
+    elif kind == "Histogram":
+        from danlu.track import media
+
+        counted = media.counted([float(edge) for edge in value.bins], [int(count) for count in value.histogram])
+        run.add_media("histogram", name, step=step, type=type, value=counted)
+    elif kind == "Table":
+        run.log_table(name, value.columns, value.data, step, type=type)
+    elif kind == "Html":
+        run.log_html(name, value.html, step, type=type)
+    elif kind == "Audio":
+        run.log_audio(name, value._path, step, type=type)
+    elif kind == "Video":
+        run.log_video(name, value._path, step, type=type)
+    elif kind == "Plotly":
+        with open(value._path) as file:
+            run.log_figure(name, _Made(file.read()), step, type=type)
+    elif isinstance(value, str):
+        run.log_text(name, value, step, type=type)
+    elif hasattr(value, "savefig") or hasattr(value, "to_plotly_json"):
+        run.log_figure(name, value, step, type=type)
+    elif value is not None:
+        warn_once(f"wandb {kind}", f"{name!r} of W&B is a {kind}, which is not mirrored")
+
+
+class _Made:
+    """A figure of Plotly as W&B keeps it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def to_plotly_json(self) -> Any:
+        return json.loads(self._text)
+
+    def to_json(self) -> str:
+        return self._text
+
+
+def _kind(value: Any) -> str:
+    made = type(value)
+    return made.__name__ if made.__module__.startswith("wandb.") else made.__qualname__ if value is not None else ""
+
+
+def _picture(image: Any) -> Any:
+    """As PIL has it, or the file that it was made from."""
+    return getattr(image, "image", None) or getattr(image, "_image", None) or image._path

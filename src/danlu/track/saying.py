@@ -1,0 +1,89 @@
+"""What a script says about its run in words: alerts, what it is compared over, notes."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, Optional
+
+from danlu import journal
+from danlu.track.folders import RUN_ID
+from danlu.track.media.calls import LogsMedia
+from danlu.track.values import MAX_NAME, MAX_TEXT
+from danlu.track.warn import warn_once
+
+LEVELS = ("info", "warning", "error")
+WAIT_SECONDS = 60.0
+"""Between two alerts of the same title; a loop that alerts at every step is one alert a minute."""
+
+MAX_TITLES = 1000
+
+
+class SaysMore(LogsMedia):
+    """The calls; `Run` keeps what they say."""
+
+    _description: str
+    _alerted: dict[str, float]
+
+    @abstractmethod
+    def _set(self, field: str, new: Mapping[str, Any], gone: list[str]) -> None: ...
+
+    @abstractmethod
+    def _add(self, frame: bytes) -> None: ...
+
+    def alert(self, title: str, text: str = "", level: str = "info", *, wait_seconds: float = WAIT_SECONDS) -> None:
+        """Tell its owner: in the console, by webhook and by e-mail, as they have set. `level`: info, warning or error.
+
+        An alert of the same title within `wait_seconds` is left out. The server tells of 20 alerts of a run per hour;
+        the others are on the run's page.
+        """
+        if level not in LEVELS:
+            warn_once("alert level", f"alert(): level is one of {', '.join(LEVELS)}, not {level!r:.80}; taken as info")
+            level = "info"
+        now, called = time.monotonic(), str(title).strip()[:MAX_NAME] or "alert"
+        if now - self._alerted.get(called, -wait_seconds) < wait_seconds:
+            return
+        if len(self._alerted) >= MAX_TITLES:
+            self._alerted.clear()
+        self._alerted[called] = now
+        self.add_media("alert", called, step=None, type="alert", value=(str(text)[:MAX_TEXT], level))
+
+    def define_axis(self, metric: str, axis: str) -> None:
+        """Have charts show `metric` over another metric: `define_axis("val/*", "train/samples")`.
+
+        A value of `metric` is shown at the last value of `axis` that was logged up to its step. `*` at the end stands
+        for any rest of a name.
+        """
+        names = [str(metric).strip(), str(axis).strip()]
+        if not all(names) or any(len(name) > MAX_NAME for name in names) or "*" in names[1]:
+            warn_once("axis", f"define_axis({metric!r:.80}, {axis!r:.80}): expected the names of two metrics")
+            return
+        self._set("axes", {_with_type(names[0]): _with_type(names[1])}, [])
+
+    @property
+    def description(self) -> str:
+        """Notes about the run, as Markdown. The console shows them at its top."""
+        return self._description
+
+    @description.setter
+    def description(self, text: str) -> None:
+        self._description = str(text)[:MAX_TEXT]
+        self._add(journal.encode_value("description", self._description, time=time.time()))
+
+
+def parent_id(parent: Any) -> Optional[str]:
+    """The id of the run around another one: a run, or its id."""
+    if parent is None:
+        return None
+    found = parent if isinstance(parent, str) else getattr(parent, "id", None)
+    if found == "run-silent":
+        return None
+    if not isinstance(found, str) or not RUN_ID.fullmatch(found):
+        warn_once("parent", f"start(): parent is a run or its id, not {parent!r:.80}; it is left out")
+        return None
+    return found
+
+
+def _with_type(name: str) -> str:
+    return name if "/" in name or name == "*" else f"train/{name}"
