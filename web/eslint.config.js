@@ -31,4 +31,18 @@ export default defineConfig(
     },
   },
   { files: ["src/api/**"], rules: { "no-restricted-globals": "off" } },
+  {
+    files: ["src/**/*.{ts,tsx}"],
+    ignores: ["src/api/change.ts"],
+    rules: {
+      "no-restricted-imports": [
+        "error",
+        {
+          name: "@tanstack/react-query",
+          importNames: ["useMutation"],
+          message: "use that of src/api/change.ts, which forgets no undo",
+        },
+      ],
+    },
+  },
 );

@@ -55,4 +55,4 @@ def test_ssh_keys_are_added_and_removed_in_the_profile(admin: Tab) -> None:
     admin.check("profile-ssh-keys")
     row.get_by_role("button", name="Delete").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    expect(page.get_by_text("You have no SSH keys here.")).to_be_visible()
+    expect(page.get_by_text("You have no SSH keys.")).to_be_visible()

@@ -36,7 +36,7 @@ def test_a_field_tells_what_is_hidden_in_it(console: RunningServer, admin: Tab) 
     with console.client() as client:
         job = client.jobs.submit(name="safe", command="echo 'a\u202eb' # \u200b")
     page = admin.go(f"/submit?from={job.id}")
-    told = page.get_by_text("Contains characters that cannot be seen: U+202E, U+200B.")
+    told = page.get_by_text("Contains invisible characters: U+202E, U+200B.")
     told.wait_for()
     # the job file has them as escapes, and so has the preview of the command
     assert "a\\u202eb" in page.get_by_role("region", name="Job file").inner_text()

@@ -86,6 +86,40 @@ def test_ranks_over_time_are_a_map_that_leads_to_their_logs(console: RunningServ
     let_all_go(console, job.id)
 
 
+def test_attempts_are_whole_and_the_rank_that_failed_first_comes_first(console: RunningServer, admin: Tab) -> None:
+    with console.client() as client:
+        job = client.jobs.submit(
+            name="fails", nodes=2, command='test "$DANLU_RANK" = 0 && sleep 3600; exit 3', grace="1s"
+        )
+        for _ in range(2):
+            job.wait()
+            job.start()
+        job.wait()
+    page = admin.go(f"/jobs/{job.id}")
+    attempts = page.get_by_role("region", name="Attempts")
+    expect(attempts.get_by_role("row")).to_have_count(4)
+    assert attempts.evaluate("table => table.scrollWidth <= table.clientWidth + 1")
+    assert admin.cut_texts() == []
+    admin.check("attempts")
+    page.get_by_role("navigation", name="Job sections").get_by_role("link", name="Tasks").click()
+    first = page.get_by_role("region", name="Tasks").get_by_role("row").nth(1)
+    expect(first).to_contain_text(re.compile(r"^1"))
+    page.get_by_role("button", name="Rank").click()
+    expect(first).to_contain_text(re.compile(r"^0"))
+
+
+def test_a_pause_is_undone(console: RunningServer, admin: Tab) -> None:
+    with console.client() as client:
+        job = client.jobs.submit(name="too-large", command="true", nodes=2, resources={"device": "npu:4"})
+        page = admin.go(f"/jobs/{job.id}")
+        page.get_by_role("button", name="Pause").click()
+        expect(page.get_by_text("The job is pausing")).to_be_visible()
+        page.get_by_role("button", name="Undo").click()
+        expect(page.get_by_text("The job is back in the queue")).to_be_visible()
+        expect(page.locator("header .badge").first).to_have_text("Queued")
+        job.stop()
+
+
 def let_all_go(console: RunningServer, job_id: str) -> None:
     """Let both ranks pass their HOLD."""
     for rank in (0, 1):

@@ -86,7 +86,7 @@ class TestPeople:
         grace.go("/admin")
         expect(grace.page.get_by_role("alert")).to_be_visible()
         page.get_by_role("link", name="Audit").click()
-        expect(page.locator("td code", has_text="registration.approve").first).to_be_visible()
+        expect(page.get_by_role("cell", name="Registration approved").first).to_be_visible()
         page.get_by_label("Action", exact=True).select_option("registration.approve")
         expect(page.get_by_role("row")).to_have_count(2)
         admin.check("audit")
@@ -155,6 +155,11 @@ class TestCluster:
             queue = page.get_by_role("region", name="Queue")
             expect(queue.get_by_role("link", name="waiter")).to_be_visible()
             admin.check("cluster")
+            client.quotas.set("default", {"npu": 12})
+            page = admin.go("/projects/default?tab=quotas")
+            expect(page.get_by_role("row", name=re.compile("^npu 4 12 8"))).to_be_visible()
+            client.quotas.set("default", {})
+            page = admin.go("/cluster")
             node = next(iter(client.nodes())).name
             page.get_by_role("button", name="Drain").click()
             page.get_by_label("Reason").fill("broken fan")
@@ -178,6 +183,9 @@ class TestCluster:
             timeline = page.get_by_role("region", name="Timeline").first
             expect(timeline.get_by_role("link", name=re.compile("^holder · admin · default: "))).to_have_count(4)
             expect(timeline.get_by_role("row", name=re.compile("^admin default"))).to_be_visible()
+            expect(
+                timeline.get_by_role("img", name=re.compile(r"^Devices in use: mean .*, peak .* of 4$"))
+            ).to_be_visible()
             admin.check("timeline")
             timeline.get_by_role("link", name=re.compile("^holder · ")).first.click()
             expect(page).to_have_url(re.compile(holder.id))
@@ -221,11 +229,11 @@ def see_costs(admin: Tab) -> None:
     row = page.get_by_role("row", name=re.compile("default"))
     expect(row).to_contain_text(re.compile(r"admin.*¥[1-9]"))
     admin.check("costs")
-    page.get_by_label("One row for each").select_option("user")
+    page.get_by_label("Group by").select_option("user")
     expect(page.get_by_role("columnheader", name="Project")).to_have_count(0)
     assert "by=user" in page.url
     page.get_by_label("Until").fill("2020-01-01")
-    expect(page.get_by_text("No job with a price ran in this time.")).to_be_visible()
+    expect(page.get_by_text("No priced jobs ran in this period.")).to_be_visible()
 
 
 def set_prices(admin: Tab) -> None:

@@ -30,10 +30,13 @@ onSignedOut(() => {
   }
 });
 
-const language = preferredLanguage();
-const texts = await loadTexts(language);
-const place = document.getElementById("root");
-if (place) {
+/** No `await` at the top of the file: the texts' file imports from the one this is in, and would wait for it. */
+async function begin(): Promise<void> {
+  void client.prefetchQuery(meQuery); // every page needs it; it comes while the texts do
+  const language = preferredLanguage();
+  const texts = await loadTexts(language);
+  const place = document.getElementById("root");
+  if (!place) return;
   createRoot(place).render(
     <StrictMode>
       <QueryClientProvider client={client}>
@@ -46,3 +49,5 @@ if (place) {
     </StrictMode>,
   );
 }
+
+void begin();

@@ -1,5 +1,6 @@
 // Endpoints of a job: what opens in a browser while it runs. SSH keys, and where ssh finds jobs.
-import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
+import { queryOptions, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "./change";
 import { api, ok, type Schemas } from "./client";
 import { isOver } from "./jobs";
 

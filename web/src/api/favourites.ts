@@ -1,5 +1,6 @@
 // Favourites: jobs that somebody wants to find again.
-import { queryOptions, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "./change";
 import { api, ok } from "./client";
 import { allPages } from "./pages";
 

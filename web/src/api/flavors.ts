@@ -1,5 +1,6 @@
 // Flavors and frameworks: what a job asks for by name.
-import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
+import { queryOptions, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "./change";
 import { api, ok, type Schemas } from "./client";
 import { allPages } from "./pages";
 

@@ -1,5 +1,6 @@
 // Invitations to projects: an owner asks, the person accepts or declines; and one's own default project.
-import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
+import { queryOptions, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "./change";
 import { api, ok, type Schemas } from "./client";
 import type { Role } from "./people";
 

@@ -1,11 +1,6 @@
 // Jobs: one list in the cache per filter, kept current by a stream.
-import {
-  queryOptions,
-  useMutation,
-  useQuery,
-  useQueryClient,
-  type QueryClient,
-} from "@tanstack/react-query";
+import { queryOptions, useQuery, useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { useMutation } from "./change";
 import { useEffect, useRef } from "react";
 import { useChanges, type Changes } from "./changes";
 import { addressOf, api, ok, type Schemas } from "./client";

@@ -11,7 +11,9 @@ export type LogChunk = {
 };
 export type LogEnd = { attempt: number; state: Schemas["JobState"] };
 export type LogSource = { job: string; attempt: number; rank: number };
-export type LogLines = Schemas["LogLines"];
+/** Offset and Unix time. */
+export type Mark = readonly [offset: number, at: number];
+export type LogLines = Omit<Schemas["LogLines"], "marks"> & { marks: Mark[] };
 export type LogMatch = Schemas["LogMatch"];
 export type LogMatches = Schemas["LogMatches"];
 
@@ -73,7 +75,8 @@ export async function* countLines(
         signal,
       }),
     );
-    const lines = found as LogLines; // the client takes pairs for lists
+    const marks = found.marks as unknown as Mark[]; // a description of an API knows lists, not pairs
+    const lines: LogLines = { ...found, marks };
     yield lines;
     next = lines.next_offset;
   }

@@ -1,10 +1,6 @@
 // Models and their versions.
-import {
-  infiniteQueryOptions,
-  queryOptions,
-  useMutation,
-  useQueryClient,
-} from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "./change";
 import { api, ok, type Schemas } from "./client";
 import { allPages } from "./pages";
 

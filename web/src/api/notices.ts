@@ -1,5 +1,6 @@
 // What people are told: alerts on jobs, notices, e-mail and webhooks.
-import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
+import { queryOptions, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "./change";
 import { api, ok, type Schemas } from "./client";
 
 export type Alert = Schemas["AlertOut"];

@@ -1,10 +1,6 @@
-// Users, account requests, projects, quotas, and the audit log.
-import {
-  infiniteQueryOptions,
-  queryOptions,
-  useMutation,
-  useQueryClient,
-} from "@tanstack/react-query";
+// Users, registrations, projects, quotas, and the audit log.
+import { infiniteQueryOptions, queryOptions, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "./change";
 import { api, ok, type Schemas } from "./client";
 import { allPages } from "./pages";
 

@@ -1,4 +1,5 @@
-import { queryOptions, useMutation } from "@tanstack/react-query";
+import { queryOptions } from "@tanstack/react-query";
+import { useMutation } from "./change";
 import { api, ok, type Schemas } from "./client";
 
 export type Plan = Schemas["PlanOut"];

@@ -22,7 +22,7 @@ export function problemOf(response: Response, body: unknown): ApiProblem {
   return new ApiProblem(
     response.status,
     wire?.error ?? `HTTP${String(response.status)}`,
-    wire?.message ?? response.statusText,
+    wire ? messageOf(wire) : response.statusText,
     wire ? inLanguage(wire) : {},
     wait > 0 ? wait : undefined,
   );
@@ -45,11 +45,24 @@ function inLanguage({ fields = {}, said = {} }: Wire): Record<string, string> {
   );
 }
 
+/** The message in the reader's language. One that is made of fields is made of them again. */
+function messageOf(wire: Wire): string {
+  const said = wire.message_said;
+  if (said && said.code !== "text") return told(spoken(), said, wire.message);
+  const isOfFields = "required" in spoken().templates && Object.keys(wire.fields ?? {}).length > 0;
+  if (!isOfFields) return wire.message;
+  const { and, of } = spoken();
+  return Object.entries(inLanguage(wire))
+    .map(([field, text]) => `${field}${of}${text}`)
+    .join(and);
+}
+
 type Wire = {
   error: string;
   message: string;
   fields?: Record<string, string>;
   said?: Record<string, Schemas["Message"]>;
+  message_said?: Schemas["Message"] | null;
 };
 
 function isWire(body: unknown): body is Wire {

@@ -1,11 +1,6 @@
 // Runs: lists page by page, one run live, and the points of many.
-import {
-  keepPreviousData,
-  queryOptions,
-  useMutation,
-  useQuery,
-  useQueryClient,
-} from "@tanstack/react-query";
+import { keepPreviousData, queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "./change";
 import { useChanges, type Changes } from "./changes";
 import { addressOf, api, fetched, ok, type Schemas } from "./client";
 import { allPages, useRest, type Paged } from "./pages";
@@ -19,7 +14,7 @@ export type SeriesPoints = Schemas["SeriesPoints"];
 export type Folder = Schemas["FolderOut"];
 export type Media = Schemas["MediaOut"];
 export type Axis = Schemas["Axis"];
-export const AXES: readonly Axis[] = ["step", "epoch", "time"];
+export const AXES: readonly Axis[] = ["step", "epoch", "time", "own"];
 
 export type RunsWanted = { filter?: string; folder?: string; deleted?: boolean; job?: string };
 type RunList = Paged<RunSummary>;
@@ -169,6 +164,20 @@ export function mediaQuery(id: string) {
   });
 }
 
+/** What the script of a run wanted somebody to know, the newest 100. */
+export function runAlertsQuery(id: string) {
+  return queryOptions({
+    queryKey: ["run alerts", id],
+    queryFn: async () =>
+      (await ok(api.GET("/api/v1/runs/{run}/alerts", { params: { path: { run: id } } }))).items,
+  });
+}
+
+/** Where HTML and figures of Plotly are a page of their own, which reaches nothing. */
+export function mediaPage(run: string, media: string): string {
+  return addressOf("/api/v1/runs/{run}/media/{media}/page", { run, media });
+}
+
 /** The bytes of an image, a text or a histogram; the server never lets a browser show them by itself. */
 export async function readMedia(run: string, media: string): Promise<Blob> {
   return (await fetched(addressOf("/api/v1/runs/{run}/media/{media}", { run, media }))).blob();
@@ -216,12 +225,13 @@ export function useRestoreRuns() {
   });
 }
 
+/** Each run to its own folder. */
 export function useMoveRuns() {
-  return useRunChange(async ({ runs, folder }: { runs: readonly string[]; folder: string }) => {
-    for (const run of runs)
+  return useRunChange(async (runs: readonly { id: string; folder: string }[]) => {
+    for (const { id, folder } of runs)
       await ok(
         api.PATCH("/api/v1/runs/{run}", {
-          params: { path: { run } },
+          params: { path: { run: id } },
           body: { folder, make_folder: true },
         }),
       );

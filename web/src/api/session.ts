@@ -1,5 +1,6 @@
 // Who is signed in. The session itself is a cookie that scripts cannot read.
-import { queryOptions, useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { queryOptions, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { useMutation } from "./change";
 import { api, ok, setCsrf, type Schemas } from "./client";
 import { dropDrafts } from "@/parts/draft";
 import { ApiProblem } from "./problem";

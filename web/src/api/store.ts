@@ -1,10 +1,6 @@
 // Buckets and what is in them.
-import {
-  infiniteQueryOptions,
-  queryOptions,
-  useMutation,
-  useQueryClient,
-} from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "./change";
 import { addressOf, api, fetched, ok, type Schemas } from "./client";
 import { sendBytes, type Sending } from "./sending";
 

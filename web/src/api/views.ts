@@ -1,5 +1,6 @@
 // Saved views: how somebody looked at runs, under a name and with a link.
-import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
+import { queryOptions, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "./change";
 import { api, ok, type Schemas } from "./client";
 import { allPages } from "./pages";
 

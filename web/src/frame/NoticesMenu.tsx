@@ -21,14 +21,17 @@ export function NoticesMenu() {
   const navigate = useNavigate();
   const words = useCallback(
     (notice: Notice) => ({
-      title: visibleLine(notice.job_name || texts.platform),
-      body: texts.kinds[notice.kind],
+      title: visibleLine(nameOf(notice) || texts.platform),
+      body: runOf(notice) ? visibleLine(notice.message) : texts.kinds[notice.kind],
     }),
     [texts],
   );
   const open = useCallback(
-    ({ job }: Notice) => {
-      if (job) void navigate({ to: "/jobs/$id", params: { id: job } });
+    (notice: Notice) => {
+      const { job } = notice;
+      const run = runOf(notice);
+      if (run) void navigate({ to: "/experiments/$id", params: { id: run } });
+      else if (job) void navigate({ to: "/jobs/$id", params: { id: job } });
     },
     [navigate],
   );
@@ -76,6 +79,15 @@ export function NoticesMenu() {
   );
 }
 
+/** The run whose script said it. */
+function runOf({ kind, details }: Notice): string | undefined {
+  return kind === "run.alert" && typeof details.run === "string" ? details.run : undefined;
+}
+
+function nameOf({ kind, details, job_name }: Notice): string {
+  return kind === "run.alert" ? String(details.run_name ?? "") : job_name;
+}
+
 /** Says that the browser does not allow it. */
 function useRefused() {
   const { notices: texts } = useTexts();
@@ -92,18 +104,27 @@ function Entry(props: { notice: Notice }) {
   const { notice } = props;
   const what = notice.alert_kind ? (
     <AlertText kind={notice.alert_kind} details={notice.details} />
+  ) : runOf(notice) ? (
+    visibleLine(notice.message)
   ) : (
     texts.kinds[notice.kind]
   );
   const told = (
     <span className={styles.told}>
-      <strong>{notice.job ? notice.job_name : texts.platform}</strong>
+      <strong>{visibleLine(nameOf(notice) || texts.platform)}</strong>
       <span>{what}</span>
       <span className="faint small">
         <Ago at={notice.at} />
       </span>
     </span>
   );
+  const run = runOf(notice);
+  if (run)
+    return (
+      <Link to="/experiments/$id" params={{ id: run }}>
+        {told}
+      </Link>
+    );
   if (!notice.job) return <div className="menu-head">{told}</div>;
   return (
     <Link to="/jobs/$id" params={{ id: notice.job }}>

@@ -1,6 +1,7 @@
 // Notices shown by the browser itself, also while another tab is in front. Off until somebody asks for them.
 import { useEffect, useRef, useState } from "react";
 import type { Notice } from "@/api/notices";
+import { highestOf } from "@/parts/numbers";
 
 const KEY = "danlu.browserNotices";
 
@@ -33,7 +34,7 @@ export function useShownByBrowser(
   useEffect(() => {
     if (!items) return;
     const before = newest.current;
-    newest.current = Math.max(before ?? 0, ...items.map((one) => one.id));
+    newest.current = highestOf([before ?? 0, ...items.map((one) => one.id)]);
     if (!isOn || before === undefined) return;
     for (const notice of items.filter((one) => one.id > before)) {
       const { title, body } = words(notice);

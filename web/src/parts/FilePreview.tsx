@@ -5,6 +5,7 @@ import { Code } from "./Code";
 import { parseCsv } from "./csv";
 import { Loading, Problem } from "./Empty";
 import { showBytes } from "./numbers";
+import { own } from "./own";
 
 const TEXT_BYTES = 256 * 1024;
 const IMAGE_BYTES = 20 * 1024 * 1024;
@@ -28,7 +29,7 @@ export function FilePreview(props: {
 }) {
   const { store: texts } = useTexts();
   const kind = props.name.slice(props.name.lastIndexOf(".") + 1).toLowerCase();
-  const image = IMAGES[kind];
+  const image = own(IMAGES, kind);
   const most = image ? IMAGE_BYTES : TEXT_BYTES;
   const isTooLarge = image !== undefined && props.size > IMAGE_BYTES;
   const { data, error, refetch } = useQuery({

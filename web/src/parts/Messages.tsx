@@ -4,7 +4,9 @@ import { useTexts } from "@/texts/language";
 import { Button } from "./Button";
 
 const SHOWN_MS = 6_000;
-const UNDO_MS = 12_000;
+const UNDO_MS = 60_000; // long enough for who reads first
+
+const MOST_BEFORE = 3;
 
 type Message = { id: number; text: string; isBad: boolean; undo?: (() => void) | undefined };
 type Say = {
@@ -26,7 +28,7 @@ export function MessageArea(props: { children: ReactNode }) {
   const add = useCallback(
     (text: string, isBad: boolean, undo?: () => void) => {
       const id = ++next;
-      setMessages((before) => [...before.slice(-3), { id, text, isBad, undo }]);
+      setMessages((before) => [...withRoom(before), { id, text, isBad, undo }]);
       if (!isBad)
         setTimeout(
           () => {
@@ -81,6 +83,12 @@ export function MessageArea(props: { children: ReactNode }) {
       </div>
     </Messages>
   );
+}
+
+/** The newest of them, and all that offer an undo. */
+function withRoom(messages: readonly Message[]): Message[] {
+  const newest = messages.slice(-MOST_BEFORE);
+  return messages.filter((message) => message.undo !== undefined || newest.includes(message));
 }
 
 export function useMessages(): Say {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { flatten, showAmountOfBytes, showBytes, showNumber, showValue } from "./numbers";
+import { flatten, lastOf, showAmountOfBytes, showBytes, showNumber, showValue } from "./numbers";
 
 it("shows numbers with four digits that count", () => {
   expect([0, 12, 0.123456, 1e-5, 123456.78, 1.5e9, null, NaN].map(showNumber)).toEqual([
@@ -11,6 +11,17 @@ it("shows numbers with four digits that count", () => {
     "1.50e9",
     "–",
     "NaN",
+  ]);
+});
+
+it("shows a last value that JSON has no number for", () => {
+  const metrics = [{ last: 1 }, { odd: "nan" }, { odd: "inf" }, { odd: "-inf" }, { last: null }];
+  expect(metrics.map((metric) => showNumber(lastOf(metric)))).toEqual([
+    "1",
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "–",
   ]);
 });
 

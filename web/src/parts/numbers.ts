@@ -1,3 +1,5 @@
+import { tableOf } from "./own";
+
 /** A number people can read: four digits that count, and powers of ten only where they help. */
 export function showNumber(value: number | null | undefined): string {
   if (value === null || value === undefined) return "–";
@@ -6,6 +8,13 @@ export function showNumber(value: number | null | undefined): string {
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-3 || size >= 1e7)) return value.toExponential(2).replace("e+", "e");
   return String(Number(value.toPrecision(4)));
+}
+
+const ODD: Readonly<Record<string, number>> = { nan: NaN, inf: Infinity, "-inf": -Infinity };
+
+/** The last value of a metric. JSON has neither NaN nor infinity: `odd` says which one it is. */
+export function lastOf(metric: { last?: number | null; odd?: string | null }): number | null {
+  return metric.last ?? (metric.odd ? (ODD[metric.odd] ?? NaN) : null);
 }
 
 /** 0 B, 512 B, 1.5 KiB, 64 GiB: powers of 1024, as on the command line. */
@@ -51,7 +60,7 @@ export function flatten(
   values: Readonly<Record<string, unknown>>,
   prefix = "",
 ): Record<string, unknown> {
-  const flat: Record<string, unknown> = {};
+  const flat = tableOf<unknown>();
   for (const [key, value] of Object.entries(values)) {
     const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
     if (isMap && Object.keys(value).length)
@@ -59,4 +68,18 @@ export function flatten(
     else flat[prefix + key] = value;
   }
   return flat;
+}
+
+/** The highest of any number of values; `otherwise` when there is none. `Math.max(...values)` fails beyond 100,000. */
+export function highestOf(values: Iterable<number>, otherwise = -Infinity): number {
+  let highest = -Infinity;
+  for (const value of values) if (value > highest) highest = value;
+  return highest === -Infinity ? otherwise : highest;
+}
+
+/** The lowest of any number of values; `otherwise` when there is none. */
+export function lowestOf(values: Iterable<number>, otherwise = Infinity): number {
+  let lowest = Infinity;
+  for (const value of values) if (value < lowest) lowest = value;
+  return lowest === Infinity ? otherwise : lowest;
 }

@@ -15,6 +15,7 @@ export function Ago(props: { at: string | null | undefined }) {
   const now = useNow(10_000);
   if (!props.at) return <span className="faint">–</span>;
   const then = new Date(props.at);
+  if (!isTime(then)) return <span className="faint">–</span>;
   return (
     <time dateTime={props.at} title={exact(then, locale)}>
       {ago(then.getTime(), now, locale)}
@@ -42,8 +43,40 @@ export function Duration(props: { from: string | null | undefined; to?: string |
   );
 }
 
+/** The exact time in words; "–" for what is no time, as a script's clock may say. */
 export function exact(then: Date, locale: string): string {
+  if (!isTime(then)) return "–";
   return new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "medium" }).format(then);
+}
+
+/** Seconds since 1970 as the API writes times; undefined for what is no time. */
+export function timeAt(seconds: number): string | undefined {
+  const then = new Date(seconds * 1000);
+  return isTime(then) ? then.toISOString() : undefined;
+}
+
+/** When a day begins for the person who looks; `days` later for an end. Undefined for what is no day. */
+export function startOfDay(day: string, days = 0): string | undefined {
+  const found = new Date(`${day}T00:00:00`);
+  found.setDate(found.getDate() + days);
+  return isTime(found) ? found.toISOString() : undefined;
+}
+
+const clocksOfDay = new Map<string, Intl.DateTimeFormat>();
+
+/** The time of day of seconds since 1970, from 00:00:00 to 23:59:59; "" for what is no time. */
+export function timeOfDay(seconds: number, locale: string): string {
+  let format = clocksOfDay.get(locale);
+  if (!format) {
+    format = new Intl.DateTimeFormat(locale, { timeStyle: "medium", hourCycle: "h23" });
+    clocksOfDay.set(locale, format);
+  }
+  const then = new Date(seconds * 1000);
+  return isTime(then) ? format.format(then) : "";
+}
+
+function isTime(then: Date): boolean {
+  return !Number.isNaN(then.getTime());
 }
 
 export function ago(then: number, now: number, locale: string): string {
@@ -81,7 +114,7 @@ export function showSeconds(seconds: number, locale: string): string {
   return parts.map(([count, unit]) => `${String(count)} ${unitName(unit, locale)}`).join(" ");
 }
 
-function unitName(unit: Unit, locale: string): string {
+export function unitName(unit: Unit, locale: string): string {
   const names = locale.startsWith("zh")
     ? { day: "天", hour: "小时", minute: "分", second: "秒" }
     : { day: "d", hour: "h", minute: "m", second: "s" };

@@ -32,4 +32,15 @@ it("a sentence is in one language", () => {
     "english",
   );
   expect(toldAll(en, parts, "english")).toBe("english");
+  const own = ["first", "second"].map((text) => ({ code: "text", params: { text } }));
+  expect(toldAll(en, own, "english")).toBe("first; second");
+  expect(toldAll(zh, own, "english")).toBe("first；second");
+});
+
+it("amounts are told in the words of the field, as by the server", () => {
+  const nodes = "4 npu, 2 cpus, 8 task slots on n1; 4 npu, 8 task slots on n2; and 3 more nodes";
+  const large = { code: "larger_than_nodes", params: { shape: "2 x (npu:4)", nodes } };
+  expect(told(zh, large, "")).toBe(
+    "请求 2 × (npu:4)，超过空闲节点的全部资源：n1：4 npu、2 核、8 个实例位；n2：4 npu、8 个实例位；以及另外 3 个节点",
+  );
 });

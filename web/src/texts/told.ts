@@ -1,5 +1,6 @@
 // Messages of the server in the reader's language. Pure.
 import type { Schemas } from "@/api/client";
+import { own } from "@/parts/own";
 import type { messages } from "./en/messages";
 
 type Message = Schemas["Message"];
@@ -8,7 +9,7 @@ let now: typeof messages | undefined;
 
 /** The messages of the language that is shown: for what is told before a page is drawn, such as problems of a request. */
 export function spoken(): typeof messages {
-  return now ?? { templates: {}, param: (_, value) => value };
+  return now ?? { templates: {}, param: (_, value) => value, and: "; ", of: ": " };
 }
 
 export function speak(words: typeof messages): void {
@@ -31,7 +32,7 @@ export function toldAll(
   english: string,
 ): string {
   const parts = (said ?? []).map((one) => told(words, one, ""));
-  return parts.length && parts.every(Boolean) ? parts.join("；") : english;
+  return parts.length && parts.every(Boolean) ? parts.join(words.and) : english;
 }
 
 /** Undefined where this language has no text for it. */
@@ -41,7 +42,7 @@ function textOf(
   { code, params = {}, inner }: Message,
 ): string | undefined {
   if (code === "text") return params.text;
-  const template = templates[code];
+  const template = own(templates, code);
   return template?.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     name === "inner" && inner
       ? (textOf(templates, param, inner) ?? "")

@@ -5,23 +5,24 @@ import type { Schemas } from "@/api/client";
 import { DataTable, type Column } from "@/parts/DataTable";
 import { SelectField, TextField } from "@/parts/Field";
 import { Found, More } from "@/parts/Found";
-import { Ago } from "@/parts/time";
+import { naturally } from "@/parts/order";
+import { Ago, startOfDay } from "@/parts/time";
 import { useTexts, type Texts } from "@/texts/language";
-import { ACTIONS } from "./actions";
+import { ACTIONS, actionName } from "./actions";
 import styles from "./admin.module.css";
 
 /** Changes, newest first. The filters are in the address. */
 export function AuditTable(props: { project?: string }) {
   const all = useTexts();
-  const { admin: texts } = all;
+  const { admin: texts, actions } = all;
   const search = useSearch({ strict: false });
   const navigate = useNavigate();
   const wanted: AuditWanted = {
     person: search.person,
     object: search.object,
     action: ACTIONS.find((one) => one === search.action),
-    since: search.since === undefined ? undefined : startOf(search.since),
-    until: search.until === undefined ? undefined : endOf(search.until),
+    since: search.since && startOfDay(search.since),
+    until: search.until && startOfDay(search.until, 1),
     project: props.project,
   };
   const found = useInfiniteQuery(auditQuery(wanted));
@@ -52,7 +53,7 @@ export function AuditTable(props: { project?: string }) {
         <SelectField
           label={texts.action}
           value={wanted.action ?? ""}
-          choices={[["", texts.anyAction], ...ACTIONS.map((one) => [one, one] as const)]}
+          choices={[["", texts.anyAction], ...byName(actions)]}
           onChange={(event) => {
             change({ action: event.target.value || undefined });
           }}
@@ -105,7 +106,14 @@ export function AuditTable(props: { project?: string }) {
   );
 }
 
-function auditColumns({ admin: texts }: Texts): Column<AuditEvent>[] {
+/** Actions in the order of their names. */
+function byName(actions: Texts["actions"]): [code: string, name: string][] {
+  return ACTIONS.map((one): [string, string] => [one, actionName(one, actions)]).sort(
+    ([, a], [, b]) => naturally(a, b),
+  );
+}
+
+function auditColumns({ admin: texts, actions }: Texts): Column<AuditEvent>[] {
   return [
     { id: "at", title: texts.at, cell: (event) => <Ago at={event.at} /> },
     { id: "actor", title: texts.actor, cell: (event) => event.actor || "–" },
@@ -114,7 +122,7 @@ function auditColumns({ admin: texts }: Texts): Column<AuditEvent>[] {
       title: texts.action,
       cell: (event) => (
         <>
-          <code>{event.action}</code>{" "}
+          <span title={event.action}>{actionName(event.action, actions)}</span>{" "}
           {event.count > 1 && <span className="tag">{texts.times(event.count)}</span>}
         </>
       ),
@@ -153,13 +161,4 @@ function detailsOf(details: Schemas["AuditOut"]["details"]): string {
   return Object.entries(details)
     .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join(", ");
-}
-
-/** Days are those of the person who looks. */
-function startOf(day: string): string {
-  return new Date(`${day}T00:00:00`).toISOString();
-}
-
-function endOf(day: string): string {
-  return new Date(`${day}T23:59:59.999`).toISOString();
 }

@@ -5,6 +5,7 @@ import { DataTable, type Column } from "@/parts/DataTable";
 import { SelectField, TextField } from "@/parts/Field";
 import { Found } from "@/parts/Found";
 import { showMoney } from "@/parts/money";
+import { startOfDay } from "@/parts/time";
 import { useLocale, useTexts, type Texts } from "@/texts/language";
 import styles from "./admin.module.css";
 import { COSTS_BY, summed, totals, type CostSum, type CostsBy } from "./costs";
@@ -18,8 +19,8 @@ export function CostsTab() {
   const by = search.by ?? "both";
   const found = useQuery(
     costsQuery({
-      since: search.since && dayStart(search.since),
-      until: search.until && dayStart(search.until, 1),
+      since: search.since && startOfDay(search.since),
+      until: search.until && startOfDay(search.until, 1),
     }),
   );
   const change = (to: Partial<typeof search>) => {
@@ -60,7 +61,7 @@ export function CostsTab() {
           costs.items.length ? (
             <>
               <p>
-                {texts.costsTogether}{" "}
+                {texts.costsTotal}{" "}
                 {totals(costs.items).map(([currency, cost]) => (
                   <strong key={currency} className="number">
                     {showMoney(cost, currency, locale)}{" "}
@@ -103,11 +104,4 @@ function costColumns(texts: Texts["admin"], by: CostsBy, locale: string): Column
       cell: (row) => showMoney(row.cost, row.currency, locale),
     },
   ];
-}
-
-/** Days are those of the person who looks; `days` later for an end. */
-function dayStart(day: string, days = 0): string {
-  const found = new Date(`${day}T00:00:00`);
-  found.setDate(found.getDate() + days);
-  return found.toISOString();
 }

@@ -19,7 +19,7 @@ import { useTexts } from "@/texts/language";
 import { ProjectAndRole } from "./ProjectAndRole";
 import styles from "./admin.module.css";
 
-/** Account requests. */
+/** Registrations. */
 export function Registrations() {
   const { admin: texts, jobs } = useTexts();
   const { say, complain } = useMessages();

@@ -3,7 +3,8 @@ import { Link } from "@tanstack/react-router";
 import { mainOf, reportQuery, type BenchRun, type Measured, type Report } from "@/api/bench";
 import { Loading, Notice, Problem } from "@/parts/Empty";
 import { Facts } from "@/parts/Facts";
-import { showNumber } from "@/parts/numbers";
+import { highestOf, showNumber } from "@/parts/numbers";
+import { own } from "@/parts/own";
 import { useTexts } from "@/texts/language";
 import { Meter } from "../overview/Meter";
 import styles from "./bench.module.css";
@@ -23,7 +24,7 @@ export function VerdictBadge(props: { verdict: Report["verdict"] }) {
 /** What came of a run: what is wrong with it, the numbers of each rank, and how it scales. */
 export function RunReport(props: { run: BenchRun }) {
   const { run } = props;
-  const { bench: texts } = useTexts();
+  const { bench: texts, messages } = useTexts();
   const { data: report, error, refetch } = useQuery(reportQuery(run));
   return (
     <section className="panel" aria-label={run.id}>
@@ -33,7 +34,8 @@ export function RunReport(props: { run: BenchRun }) {
       </div>
       <div className={`panel-body ${styles.report ?? ""}`}>
         <p>
-          {texts.jobs}:{" "}
+          {texts.jobs}
+          {messages.of}
           {run.jobs.map((job) => (
             <Link key={job.id} to="/jobs/$id" params={{ id: job.id }} className={styles.job}>
               {job.id}
@@ -74,7 +76,7 @@ function Results(props: { report: Report }) {
       )}
       <Facts
         items={[
-          [texts.mode, modes[report.mode] ?? report.mode],
+          [texts.mode, own(modes, report.mode) ?? report.mode],
           main && [main.name, `${showNumber(main.value)} ${main.unit}`],
           main && [texts.spread, percent(main.spread)],
           main?.slowest && [texts.slowest, `${String(main.slowest.server)} (${main.slowest.node})`],
@@ -92,7 +94,7 @@ function Ranks(props: { name: string; measured: Measured }) {
   const { bench: texts } = useTexts();
   const { measured } = props;
   const rows = Object.entries(measured.ranks);
-  const most = Math.max(...rows.map(([, value]) => value));
+  const most = highestOf(rows.map(([, value]) => value));
   return (
     <div>
       <h3>{texts.ofRanks(props.name)}</h3>

@@ -8,6 +8,7 @@ import { Live } from "@/parts/Live";
 import { showBytes, showNumber } from "@/parts/numbers";
 import { Ago } from "@/parts/time";
 import { useTexts } from "@/texts/language";
+import { told } from "@/texts/told";
 import { Meter } from "../overview/Meter";
 import { DrainAction, DrainNotice } from "./Drain";
 import { Queue, Running } from "./Queue";
@@ -51,7 +52,7 @@ export function ClusterPage() {
 
 function NodeCard(props: { node: Node }) {
   const { node } = props;
-  const { cluster: texts } = useTexts();
+  const { cluster: texts, messages } = useTexts();
   return (
     <section className="panel" aria-label={node.name}>
       <div className="panel-head">
@@ -110,7 +111,11 @@ function NodeCard(props: { node: Node }) {
           {(node.missing ?? []).length > 0 && (
             <li>
               <Icon name="warning" />
-              {texts.missing}: {node.missing?.join(", ")}
+              {texts.missing}
+              {messages.of}
+              {node.missing
+                ?.map((one, at) => told(messages, node.missing_said?.[at], one))
+                .join(" ")}
             </li>
           )}
           <li>

@@ -9,6 +9,7 @@ import { showNumber } from "@/parts/numbers";
 import { useIsDark } from "@/parts/theme";
 import { exact } from "@/parts/time";
 import { useLocale, useTexts } from "@/texts/language";
+import { History } from "./History";
 import { lanesOf, totalsOf, type Span, type Total } from "./lanes";
 import styles from "./timeline.module.css";
 
@@ -68,6 +69,7 @@ function Drawn(props: { held: Held }) {
   );
   return (
     <>
+      <History items={items} since={since} until={until} colors={colors} />
       <div className={styles.box} tabIndex={0} role="region" aria-label={texts.timeline}>
         {nodes.map(({ node, lanes }) => (
           <div key={node} className={styles.node}>
@@ -159,7 +161,7 @@ function Bar(props: { span: Span; color: string | undefined }) {
 function tick(at: number, length: number, locale: string): string {
   const isShort = length <= 36 * 3_600_000;
   const form = isShort
-    ? ({ hour: "2-digit", minute: "2-digit", hour12: false } as const)
+    ? ({ hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const)
     : ({ month: "short", day: "numeric" } as const);
   return new Intl.DateTimeFormat(locale, form).format(at);
 }

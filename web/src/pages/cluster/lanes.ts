@@ -57,7 +57,7 @@ function spanOf(holding: Holding, since: number, until: number): Span {
   return { holding, from: part(begin), to: part(end) };
 }
 
-function timesOf(holding: Holding, until: number): readonly [begin: number, end: number] {
+export function timesOf(holding: Holding, until: number): readonly [begin: number, end: number] {
   const end = holding.ended_at ? Date.parse(holding.ended_at) : until;
   return [Date.parse(holding.started_at), end];
 }

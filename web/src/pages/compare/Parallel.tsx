@@ -101,7 +101,7 @@ export function Parallel(props: {
           </div>
         </div>
       )}
-      <p className="faint small">{texts.brushHint}</p>
+      {axes.length > 1 && <p className="faint small">{texts.brushHint}</p>}
     </>
   );
 }

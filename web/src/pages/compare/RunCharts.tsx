@@ -26,7 +26,7 @@ export function RunCharts(props: {
         ? runs
         : runs.map((run) => ({
             ...run,
-            group: `${shortKey(group)}=${showValue(valuesOf(run)[group])}`,
+            together: `${shortKey(group)}=${showValue(valuesOf(run)[group])}`,
           })),
     [runs, group],
   );

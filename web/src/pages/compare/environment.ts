@@ -1,4 +1,5 @@
 import { flatten, showValue } from "@/parts/numbers";
+import { tableOf } from "@/parts/own";
 
 /** What a run ran in, as text by name; packages each under their own name. */
 export function environmentOf(values: Readonly<Record<string, unknown>>): Record<string, string> {
@@ -6,14 +7,23 @@ export function environmentOf(values: Readonly<Record<string, unknown>>): Record
   const found = Object.entries(flatten(rest)).map(
     ([key, value]) => [key, showValue(value)] as const,
   );
-  const listed: [string, string | undefined][] = Array.isArray(packages)
-    ? packages.map((line) => String(line).split("==", 2) as [string, string | undefined])
-    : Object.entries((packages ?? {}) as Record<string, unknown>).map(([name, version]) => [
-        name,
-        showValue(version),
-      ]);
-  return Object.fromEntries([
+  return tableOf([
     ...found,
-    ...listed.map(([name, version]) => [`packages.${name}`, version ?? ""] as const),
+    ...packagesIn(packages).map(([name, version]) => [`packages.${name}`, version] as const),
+  ]);
+}
+
+/** Names and versions, of a list such as `pip freeze` has it or of a mapping. */
+function packagesIn(packages: unknown): [name: string, version: string][] {
+  if (Array.isArray(packages))
+    return packages
+      .filter((line) => typeof line === "string")
+      .map((line) => {
+        const [name = "", version = ""] = line.split("==", 2);
+        return [name, version];
+      });
+  return Object.entries((packages ?? {}) as Record<string, unknown>).map(([name, version]) => [
+    name,
+    showValue(version),
   ]);
 }

@@ -1,5 +1,5 @@
 // Places for values on an axis: numbers by size, everything else by name. Pure.
-import { showNumber, showValue } from "@/parts/numbers";
+import { highestOf, lowestOf, showNumber, showValue } from "@/parts/numbers";
 
 export type Scale = {
   /** 0 to 1; undefined for what is not there. */
@@ -29,8 +29,8 @@ export function scaleOf(values: readonly unknown[]): Scale {
 
 /** Evenly, or by powers of ten where values differ much: a learning rate, for one. */
 function numeric(numbers: readonly number[]): Scale {
-  const low = Math.min(...numbers);
-  const high = Math.max(...numbers);
+  const low = lowestOf(numbers);
+  const high = highestOf(numbers);
   const isLog = low > 0 && high / low >= LOG_FROM;
   const to = (value: number) => (isLog ? Math.log10(value) : value);
   const span = to(high) - to(low);

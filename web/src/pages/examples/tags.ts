@@ -1,7 +1,8 @@
+import { own } from "@/parts/own";
 import type { Texts } from "@/texts/language";
 
 /** What a tag is called; one that a newer server has is shown as it is. */
 export function tagName(tag: string, { examples }: Texts): string {
-  const known: Partial<Record<string, string>> = examples.tags;
-  return known[tag] ?? tag;
+  const known: Readonly<Record<string, string>> = examples.tags;
+  return own(known, tag) ?? tag;
 }

@@ -84,7 +84,7 @@ export function FilterProblem(props: { error: unknown }) {
       <div>
         <p>{texts.filterBad}</p>
         <pre className={styles.wrong} tabIndex={0} aria-label={texts.filterBad} role="region">
-          {message.replace(/^filter: /, "")}
+          {message.replace(/^filter(: |：)/, "")}
         </pre>
       </div>
     </div>

@@ -28,10 +28,13 @@ export function RunActions(props: {
   const close = () => {
     setAsked(undefined);
   };
-  const done = (told: string) => () => {
+  const done = (told: string, undo?: () => void) => () => {
     close();
-    say(told);
+    say(told, undo);
     props.onDone();
+  };
+  const takeOut = () => {
+    restore.mutateAsync(ids).catch(complain);
   };
   const isTooMany = count > MOST_COMPARED;
   return (
@@ -104,7 +107,9 @@ export function RunActions(props: {
             remove.mutate(
               { runs: ids, purge: props.isBin },
               {
-                onSuccess: done(props.isBin ? texts.purged(count) : texts.binned(count)),
+                onSuccess: props.isBin
+                  ? done(texts.purged(count))
+                  : done(texts.binned(count), takeOut),
                 onError: complain,
               },
             );
@@ -112,7 +117,13 @@ export function RunActions(props: {
         />
       )}
       {asked === "move" && (
-        <MoveDialog runs={props.runs} onClose={close} onDone={done(texts.moved(count))} />
+        <MoveDialog
+          runs={props.runs}
+          onClose={close}
+          onDone={(undo) => {
+            done(texts.moved(count), undo)();
+          }}
+        />
       )}
     </>
   );
@@ -121,11 +132,15 @@ export function RunActions(props: {
 function MoveDialog(props: {
   runs: readonly RunSummary[];
   onClose: () => void;
-  onDone: () => void;
+  onDone: (undo: () => void) => void;
 }) {
   const { runs: texts } = useTexts();
+  const { complain } = useMessages();
   const [folder, setFolder] = useState(props.runs[0]?.folder ?? "");
   const move = useMoveRuns();
+  const moveBack = () => {
+    move.mutateAsync(props.runs).catch(complain);
+  };
   return (
     <FormDialog
       title={texts.moveTitle(props.runs.length)}
@@ -136,7 +151,12 @@ function MoveDialog(props: {
       onClose={props.onClose}
       onSubmit={(event) => {
         event.preventDefault();
-        move.mutate({ runs: props.runs.map((run) => run.id), folder }, { onSuccess: props.onDone });
+        const moved = props.runs.map(({ id }) => ({ id, folder }));
+        move.mutate(moved, {
+          onSuccess: () => {
+            props.onDone(moveBack);
+          },
+        });
       }}
     >
       <TextField

@@ -1,7 +1,8 @@
 // What runs can be looked at by: their own fields, hyperparameters, metrics, and what is in their summary.
 import type { RunSummary } from "@/api/runs";
-import { flatten } from "@/parts/numbers";
+import { flatten, lastOf } from "@/parts/numbers";
 import { naturally } from "@/parts/order";
+import { tableOf } from "@/parts/own";
 
 export type ValueKind = "hparams" | "metrics" | "summary";
 /** Such as `hparams.lr` or `metrics.val.accuracy`: as in the filter language. */
@@ -14,13 +15,10 @@ const known = new WeakMap<RunSummary, Values>();
 export function valuesOf(run: RunSummary): Values {
   const before = known.get(run);
   if (before) return before;
-  const values: Record<string, unknown> = {};
+  const values = tableOf<unknown>();
   for (const [key, value] of Object.entries(flatten(run.hparams ?? {})))
     values[`hparams.${key}`] = value;
-  for (const metric of run.metrics ?? [])
-    values[keyOfMetric(metric)] =
-      // JSON has neither NaN nor infinity: a series with points and no last value ended with one of them
-      metric.last ?? (metric.num_points > 0 ? NaN : null);
+  for (const metric of run.metrics ?? []) values[keyOfMetric(metric)] = lastOf(metric);
   for (const [key, value] of Object.entries(flatten(run.summary ?? {})))
     values[`summary.${key}`] = value;
   known.set(run, values);

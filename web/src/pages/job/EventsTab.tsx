@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { eventsQuery } from "@/api/jobs";
 import { Empty, Loading, Problem } from "@/parts/Empty";
+import { own } from "@/parts/own";
 import { Moment } from "@/parts/time";
 import { useTexts } from "@/texts/language";
 import { told } from "@/texts/told";
@@ -8,7 +9,7 @@ import { useLoadedJob } from "./loaded";
 
 export function EventsTab() {
   const job = useLoadedJob();
-  const { job: texts, messages } = useTexts();
+  const { job: texts, messages, happened } = useTexts();
   const { data, error, refetch } = useQuery(eventsQuery(job));
   if (error) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading />;
@@ -36,9 +37,9 @@ export function EventsTab() {
               <td className="number">
                 <Moment at={event.at} />
               </td>
-              <td>{event.kind}</td>
+              <td title={event.kind}>{own(happened, event.kind) ?? event.kind}</td>
               <td>{event.attempt || "–"}</td>
-              <td className="tall wrap">{told(messages, event.said, event.message)}</td>
+              <td className="tall wrap sentence">{told(messages, event.said, event.message)}</td>
             </tr>
           ))}
         </tbody>

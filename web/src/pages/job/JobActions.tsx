@@ -1,4 +1,5 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@/api/change";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, ok } from "@/api/client";

@@ -4,6 +4,7 @@ import { buttonClass } from "@/parts/Button";
 import { Code } from "@/parts/Code";
 import { Icon } from "@/parts/Icon";
 import { useTexts } from "@/texts/language";
+import { told } from "@/texts/told";
 import { Alerts } from "./Alerts";
 import { Attempts } from "./Attempts";
 import { Configuration } from "./Configuration";
@@ -61,7 +62,7 @@ function LastLines(props: { job: Job }) {
 }
 
 function Notes(props: { job: Job }) {
-  const { job: texts } = useTexts();
+  const { job: texts, messages } = useTexts();
   if (!props.job.notes.length) return null;
   return (
     <section className="panel">
@@ -69,8 +70,8 @@ function Notes(props: { job: Job }) {
         <h2>{texts.notes}</h2>
       </div>
       <ul className="panel-body muted">
-        {props.job.notes.map((note) => (
-          <li key={note}>{note}</li>
+        {props.job.notes.map((note, at) => (
+          <li key={note}>{told(messages, props.job.notes_said?.[at], note)}</li>
         ))}
       </ul>
     </section>

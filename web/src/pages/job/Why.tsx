@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { isOver, reasonsQuery, whyQuery, type Job } from "@/api/jobs";
 import { Notice } from "@/parts/Empty";
+import { own } from "@/parts/own";
 import { Moment } from "@/parts/time";
 import { useTexts } from "@/texts/language";
 import { told, toldAll } from "@/texts/told";
@@ -10,7 +11,7 @@ import styles from "./job.module.css";
 export function Why(props: { job: Job }) {
   const { job } = props;
   const { job: texts, reasons: translated, messages } = useTexts();
-  const own = translated[job.reason.code];
+  const translation = own(translated, job.reason.code);
   const isQueued = job.state === "queued";
   const { data: why } = useQuery({ ...whyQuery(job.id, job.reason.message), enabled: isQueued });
   const { data: reasons } = useQuery(reasonsQuery);
@@ -22,8 +23,8 @@ export function Why(props: { job: Job }) {
   return (
     <Notice kind={kind} icon={isQueued ? "clock" : undefined}>
       <div className={styles.why}>
-        {own && <strong>{own.cause}</strong>}
-        <Told isStrong={!own}>
+        {translation && <strong>{translation.cause}</strong>}
+        <Told isStrong={!translation}>
           {isQueued && why
             ? toldAll(messages, why.said, withoutName(why.sentence, job.id))
             : told(messages, job.said, job.reason.message)}
@@ -45,7 +46,9 @@ export function Why(props: { job: Job }) {
         )}
         {hasRemedy && job.state === "failed" && (
           <div>
-            {texts.whatToDo}: {own?.remedy ?? entry.remedy}
+            {texts.whatToDo}
+            {messages.of}
+            {translation?.remedy ?? entry.remedy}
           </div>
         )}
       </div>

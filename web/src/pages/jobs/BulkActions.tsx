@@ -7,7 +7,7 @@ import { useTexts } from "@/texts/language";
 
 /** What can be done with the jobs that are ticked. */
 export function BulkActions(props: { jobs: readonly JobSummary[]; onDone: () => void }) {
-  const { jobs: texts, common } = useTexts();
+  const { jobs: texts, common, messages } = useTexts();
   const { say, complain } = useMessages();
   const [asked, setAsked] = useState<"stop" | "delete">();
   const stop = useStopJobs();
@@ -19,7 +19,8 @@ export function BulkActions(props: { jobs: readonly JobSummary[]; onDone: () => 
     setAsked(undefined);
     say(told);
     const why = Object.values(refused);
-    if (why.length) complain(new Error(`${texts.refused(why.length)}: ${why[0] ?? ""}`));
+    if (why.length)
+      complain(new Error(`${texts.refused(why.length)}${messages.of}${why[0] ?? ""}`));
     props.onDone();
   };
   return (

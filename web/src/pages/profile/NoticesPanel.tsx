@@ -10,6 +10,7 @@ export const EVENTS: readonly EventKind[] = [
   "job.failed",
   "job.stopped",
   "alert.opened",
+  "run.alert",
   "alert.closed",
 ];
 

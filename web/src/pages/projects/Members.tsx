@@ -48,15 +48,14 @@ export function Members(props: { project: Project; isOwner: boolean }) {
                   aria-label={`${texts.role}: ${member.name}`}
                   value={member.role}
                   onChange={(event) => {
+                    const change = { project: project.name, user: member.name };
                     set.mutate(
-                      {
-                        project: project.name,
-                        user: member.name,
-                        role: event.target.value as Role,
-                      },
+                      { ...change, role: event.target.value as Role },
                       {
                         onSuccess: () => {
-                          say(texts.changed(member.name));
+                          say(texts.changed(member.name), () => {
+                            set.mutateAsync({ ...change, role: member.role }).catch(complain);
+                          });
                         },
                         onError: complain,
                       },

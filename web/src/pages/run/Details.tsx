@@ -2,7 +2,7 @@ import { Fragment } from "react";
 import type { Run } from "@/api/runs";
 import { Code } from "@/parts/Code";
 import { DataTable } from "@/parts/DataTable";
-import { flatten, showNumber, showValue } from "@/parts/numbers";
+import { flatten, lastOf, showNumber, showValue } from "@/parts/numbers";
 import { useTexts } from "@/texts/language";
 import styles from "./run.module.css";
 
@@ -90,7 +90,12 @@ function Metrics(props: { run: Run }) {
           isClipped: true,
           cell: (metric) => [metric.type, metric.name].filter(Boolean).join("/"),
         },
-        { id: "last", title: values.last, isEnd: true, cell: (metric) => showNumber(metric.last) },
+        {
+          id: "last",
+          title: values.last,
+          isEnd: true,
+          cell: (metric) => showNumber(lastOf(metric)),
+        },
         { id: "low", title: values.low, isEnd: true, cell: (metric) => showNumber(metric.low) },
         { id: "high", title: values.high, isEnd: true, cell: (metric) => showNumber(metric.high) },
         {
@@ -114,7 +119,7 @@ function Environment(props: { values: Record<string, unknown> }) {
   if (!flat.length) return <p className="muted">{texts.noEnvironment}</p>;
   const listed = Array.isArray(packages) || typeof packages === "object" ? packages : undefined;
   const lines = Array.isArray(listed)
-    ? listed.map(String)
+    ? listed.map(showValue)
     : Object.entries(listed ?? {}).map(([name, version]) => `${name}==${showValue(version)}`);
   return (
     <div className={styles.columns}>

@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { mediaQuery, readMedia, type Media } from "@/api/runs";
+import { mediaPage, mediaQuery, readMedia, type Media } from "@/api/runs";
 import { Code } from "@/parts/Code";
 import { Empty, Loading, Problem } from "@/parts/Empty";
 import { LOG_TEXT } from "@/parts/snippets";
 import { useTexts } from "@/texts/language";
 import { MediumContent } from "./MediumContent";
-import { mediaByName } from "./mediaByName";
+import { isPage, mediaByName } from "./mediaByName";
 import styles from "./run.module.css";
 
 /** Images, sounds, tables and others: a card per name, in which one goes through the steps. */
@@ -72,6 +72,23 @@ function Steps(props: { run: string; name: string; steps: readonly Media[] }) {
 }
 
 function Medium(props: { run: string; media: Media; name: string }) {
+  return isPage(props.media) ? <LoggedPage {...props} /> : <Fetched {...props} />;
+}
+
+/** What is logged as a page runs in a frame of no site: it sees nothing of the console, and reaches nothing. */
+function LoggedPage(props: { run: string; media: Media; name: string }) {
+  return (
+    <iframe
+      src={mediaPage(props.run, props.media.id)}
+      sandbox="allow-scripts"
+      referrerPolicy="no-referrer"
+      loading="lazy"
+      title={props.name}
+    />
+  );
+}
+
+function Fetched(props: { run: string; media: Media; name: string }) {
   const { media, run, name } = props;
   const { data, error, refetch } = useQuery({
     queryKey: ["medium", run, media.id],

@@ -1,8 +1,21 @@
 import { useEffect, useState } from "react";
 import type { Media } from "@/api/runs";
 import { Code } from "@/parts/Code";
-import { showNumber, showValue } from "@/parts/numbers";
+import { highestOf, showNumber } from "@/parts/numbers";
 import { useTexts } from "@/texts/language";
+import { Curves } from "./media/Curves";
+import { LoggedTable } from "./media/LoggedTable";
+import { Matrix } from "./media/Matrix";
+import { Pictures } from "./media/Pictures";
+import {
+  barsOf,
+  countedIn,
+  curvesIn,
+  matrixIn,
+  picturesIn,
+  tableIn,
+  type Counted,
+} from "./media/parsed";
 import styles from "./run.module.css";
 
 /** What a browser shows or plays by itself. Nothing else is handed to it: what people log is theirs, not ours to run. */
@@ -11,7 +24,6 @@ const FORMATS = {
   audio: ["audio/wav", "audio/mpeg", "audio/flac", "audio/ogg"],
   video: ["video/mp4", "video/webm"],
 } as const;
-const MOST_ROWS = 200;
 
 export function MediumContent(props: { blob: Blob; media: Media; name: string }) {
   const { blob, media, name } = props;
@@ -46,90 +58,31 @@ function Words(props: { blob: Blob; kind: string; name: string }) {
   if (counted) return <Bars {...counted} />;
   const table = props.kind === "table" ? tableIn(text) : undefined;
   if (table) return <LoggedTable {...table} name={props.name} />;
+  const pictures = props.kind === "images" ? picturesIn(text) : undefined;
+  if (pictures) return <Pictures pictures={pictures} name={props.name} />;
+  const matrix = props.kind === "confusion_matrix" ? matrixIn(text) : undefined;
+  if (matrix) return <Matrix {...matrix} name={props.name} />;
+  const curves = props.kind.endsWith("_curve") ? curvesIn(text) : undefined;
+  if (curves) return <Curves {...curves} name={props.name} />;
   return <Code text={text} isWrapped />;
-}
-
-type Table = { columns: unknown[]; rows: unknown[][] };
-
-export function tableIn(text: string): Table | undefined {
-  const { columns, rows } = parsed(text) as Partial<Table>;
-  return Array.isArray(columns) && Array.isArray(rows) && rows.every(Array.isArray)
-    ? { columns, rows }
-    : undefined;
-}
-
-function LoggedTable(props: Table & { name: string }) {
-  const { runs: texts } = useTexts();
-  const { columns, rows, name } = props;
-  return (
-    <>
-      <div
-        className={`table-scroll ${styles.table ?? ""}`}
-        tabIndex={0}
-        role="region"
-        aria-label={name}
-      >
-        <table className="table">
-          <thead>
-            <tr>
-              {columns.map((column, at) => (
-                <th key={at} scope="col">
-                  {showValue(column)}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.slice(0, MOST_ROWS).map((row, line) => (
-              <tr key={line}>
-                {row.map((cell, at) => (
-                  <td key={at} className={typeof cell === "number" ? "number end" : undefined}>
-                    {cell === null ? "–" : showValue(cell)}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {rows.length > MOST_ROWS && (
-        <p className="faint small">{texts.firstRows(MOST_ROWS, rows.length)}</p>
-      )}
-    </>
-  );
-}
-
-type Counted = { edges: number[]; counts: number[] };
-
-function countedIn(text: string): Counted | undefined {
-  const { edges, counts } = parsed(text) as Partial<Counted>;
-  return Array.isArray(edges) && Array.isArray(counts) ? { edges, counts } : undefined;
-}
-
-function parsed(text: string): object {
-  try {
-    const found = JSON.parse(text) as unknown;
-    return typeof found === "object" && found !== null ? found : {};
-  } catch {
-    return {};
-  }
 }
 
 function Bars({ edges, counts }: Counted) {
   const { runs: texts } = useTexts();
-  const most = Math.max(1, ...counts);
+  const bars = barsOf(counts);
+  const most = Math.max(1, highestOf(bars));
   const total = counts.reduce((sum, count) => sum + count, 0);
   const told = texts.histogram(total, showNumber(edges[0]), showNumber(edges.at(-1)));
   return (
     <>
       <svg
         className={styles.bars}
-        viewBox={`0 0 ${String(counts.length)} 100`}
+        viewBox={`0 0 ${String(bars.length)} 100`}
         preserveAspectRatio="none"
         role="img"
         aria-label={told}
       >
-        {counts.map((count, index) => (
+        {bars.map((count, index) => (
           <rect
             key={index}
             x={index + 0.05}

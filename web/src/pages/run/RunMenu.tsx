@@ -80,7 +80,11 @@ export function RunMenu(props: { run: Run }) {
               { runs: [run.id], purge: isBin },
               {
                 onSuccess: () => {
-                  say(isBin ? texts.purged(1) : texts.binned(1));
+                  if (isBin) say(texts.purged(1));
+                  else
+                    say(texts.binned(1), () => {
+                      restore.mutateAsync([run.id]).catch(complain);
+                    });
                   void navigate({ to: "/experiments" });
                 },
                 onError: complain,

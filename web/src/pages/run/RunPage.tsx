@@ -15,10 +15,12 @@ import { RunBadge } from "@/parts/RunBadge";
 import { Tabs } from "@/parts/Tabs";
 import { Ago, Duration } from "@/parts/time";
 import { useTexts } from "@/texts/language";
+import { quoted } from "../experiments/filter";
 import { Details } from "./Details";
 import { MediaGallery } from "./MediaGallery";
 import { Output } from "./Output";
 import { RunMenu } from "./RunMenu";
+import { ScriptAlerts } from "./ScriptAlerts";
 
 const NO_SERIES: Metric[] = [];
 
@@ -40,6 +42,7 @@ export function RunPage() {
       <RunFacts run={run} />
       {run.reason && run.state !== "finished" && <Notice kind="bad">{run.reason}</Notice>}
       <Description text={run.description} />
+      <ScriptAlerts run={run} />
       <Parts run={run} />
     </div>
   );
@@ -84,6 +87,7 @@ function Parts(props: { run: Run }) {
           {...shared}
           series={series.filter((one) => one.type !== SYSTEM)}
           hasBranches={(run.branches ?? []).length > 1}
+          hasOwnAxes={Object.keys(run.axes ?? {}).length > 0}
         />
       )}
       {tab === "system" &&
@@ -128,6 +132,24 @@ function RunFacts(props: { run: Run }) {
           texts.job,
           <Link key="job" to="/jobs/$id" params={{ id: run.job }}>
             {run.job}
+          </Link>,
+        ],
+        run.group && [
+          texts.group,
+          <Link key="group" to="/experiments" search={{ q: `group = ${quoted(run.group)}` }}>
+            {run.group}
+          </Link>,
+        ],
+        run.parent && [
+          texts.parent,
+          <Link key="parent" to="/experiments/$id" params={{ id: run.parent }}>
+            {run.parent}
+          </Link>,
+        ],
+        run.num_parts > 0 && [
+          texts.parts,
+          <Link key="parts" to="/experiments" search={{ q: `parent = ${quoted(run.id)}` }}>
+            {texts.partsList(run.num_parts)}
           </Link>,
         ],
         [texts.started, <Ago key="started" at={run.started_at} />],

@@ -3,6 +3,7 @@ import { Loading } from "@/parts/Empty";
 import type { Plan } from "@/api/plan";
 import { showPrice } from "@/parts/money";
 import { useLocale, useTexts } from "@/texts/language";
+import { told } from "@/texts/told";
 import { specAsYaml } from "../job/spec";
 import styles from "./submit.module.css";
 import { shellLine } from "@/parts/shell";
@@ -14,7 +15,7 @@ export function PlanPanel(props: {
   spec: Record<string, unknown>;
   isBlank: boolean;
 }) {
-  const { submit: texts, flavors } = useTexts();
+  const { submit: texts, flavors, messages } = useTexts();
   const locale = useLocale();
   const { plan } = props;
   const task = plan?.tasks[0];
@@ -42,7 +43,11 @@ export function PlanPanel(props: {
             </div>
             {plan.explanation && (
               <p className="small">
-                {texts.planSucceeds}: <span className="muted">{plan.explanation.succeeds}</span>
+                {texts.planSucceeds}
+                {messages.of}
+                <span className="muted">
+                  {told(messages, plan.explanation.succeeds_said, plan.explanation.succeeds)}
+                </span>
               </p>
             )}
             <div>
@@ -73,8 +78,8 @@ export function PlanPanel(props: {
               <div>
                 <h3>{texts.planNotes}</h3>
                 <ul className="muted small">
-                  {plan.notes.map((note) => (
-                    <li key={note}>{note}</li>
+                  {plan.notes.map((note, at) => (
+                    <li key={note}>{told(messages, plan.notes_said?.[at], note)}</li>
                   ))}
                 </ul>
               </div>

@@ -3,6 +3,7 @@ import { Button } from "@/parts/Button";
 import { Notice } from "@/parts/Empty";
 import type { Flavor } from "@/api/flavors";
 import { showPrice } from "@/parts/money";
+import { own } from "@/parts/own";
 import { useLocale, useTexts } from "@/texts/language";
 import { ROLE, type RoleForm } from "./form";
 import styles from "./submit.module.css";
@@ -59,7 +60,7 @@ export function RolesField(props: {
               <TextField
                 label={texts.role}
                 value={role.name}
-                wrong={places[role.name] ?? wrong("name")}
+                wrong={own(places, role.name) ?? wrong("name")}
                 autoComplete="off"
                 onChange={(event) => {
                   change(index, { name: event.target.value });

@@ -1,5 +1,6 @@
 import { Button } from "@/parts/Button";
 import { Icon } from "@/parts/Icon";
+import { own } from "@/parts/own";
 import { useTexts } from "@/texts/language";
 import type { Form } from "./form";
 import styles from "./submit.module.css";
@@ -15,11 +16,11 @@ export function SubmitBar(props: {
   isBusy: boolean;
   onSave: () => void;
 }) {
-  const { submit: texts, common, flavors } = useTexts();
+  const { submit: texts, common, flavors, messages } = useTexts();
   const labels: Record<string, unknown> = { ...texts, ...flavors };
   const labelOf = (field: string) => {
-    const label = labels[field];
-    return typeof label === "string" ? `${label}: ` : "";
+    const label = own(labels, field);
+    return typeof label === "string" ? `${label}${messages.of}` : "";
   };
   const { state, problems } = props;
   const fields = Object.entries(props.wrong);

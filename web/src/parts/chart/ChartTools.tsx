@@ -12,6 +12,8 @@ export function ChartTools(props: {
   groupKeys: readonly string[];
   hasBranches: boolean;
   isSystem: boolean;
+  /** Whether the script named what some metrics are shown over. */
+  hasOwnAxes: boolean;
 }) {
   const { chart: texts } = useTexts();
   const { view, onView, isSystem } = props;
@@ -35,6 +37,7 @@ export function ChartTools(props: {
             ["step", texts.step],
             ["epoch", texts.epoch],
             ["time", texts.time],
+            ...(props.hasOwnAxes || view.axis === "own" ? [["own", texts.own] as const] : []),
           ]}
           onChange={(axis) => {
             // a place among the steps is none among the hours

@@ -11,7 +11,7 @@ import { wireName, type ChartGroup } from "./groups";
 import { LargeChart } from "./LargeChart";
 import type { ChartLine, Range } from "./lines";
 import type { ChartedRun } from "./MetricCharts";
-import { groupedLines, isLineOf, linesOf } from "./runLines";
+import { groupedLines, isLineOf, linesOf, ownAxis } from "./runLines";
 import { useAgain, useSeen } from "./seen";
 import { withYRange, yRangeOf, zoomOf, type ChartView } from "./view";
 
@@ -53,6 +53,7 @@ export function MetricChart(props: {
     const all = found.data ? linesOf(found.data, runs, axis, isDark, texts) : [];
     return view.group === undefined ? all : groupedLines(all, runs, isDark);
   }, [found.data, runs, axis, isDark, texts, view.group]);
+  const xLabel = axis === "own" ? ownAxis(found.data, texts.chart.step) : texts.chart[axis];
   const [isLarge, setIsLarge] = useState(false);
   const [low, high] = yRangeOf(view, group.title) ?? [];
   const yRange = useMemo(() => [low, high] as const, [low, high]);
@@ -60,7 +61,7 @@ export function MetricChart(props: {
     label: group.title,
     lines,
     xKind: axis === "time" ? ("seconds" as const) : ("number" as const),
-    xLabel: texts.chart[axis],
+    xLabel,
     isLog: view.log,
     smoothing: view.smoothing,
     withoutOutliers: view.outliers,
@@ -94,7 +95,7 @@ export function MetricChart(props: {
             title={group.title}
             pins={view.pins ?? []}
             lines={lines}
-            xLabel={texts.chart[axis]}
+            xLabel={xLabel}
             canvas={() => ref.current?.querySelector("canvas") ?? undefined}
             onChange={onChange}
           />

@@ -16,7 +16,7 @@ const FEW = 4;
 export type ChartedRun = Pick<RunSummary, "id" | "name" | "started_at"> & {
   color?: string;
   /** The runs that it is put together with, as people read it; undefined where runs are not grouped. */
-  group?: string;
+  together?: string;
 };
 
 export type MetricChartsProps = {
@@ -30,6 +30,8 @@ export type MetricChartsProps = {
   version?: string | number;
   /** Whether attempts can have superseded each other: then they can be shown. */
   hasBranches?: boolean;
+  /** Whether the script named what some metrics are shown over. */
+  hasOwnAxes?: boolean;
   /** What the runs can be put together by. */
   groupKeys?: readonly string[];
   /** The run that the others are compared with. */
@@ -91,6 +93,7 @@ export function MetricCharts(props: MetricChartsProps) {
         groupKeys={props.groupKeys ?? []}
         hasBranches={props.hasBranches ?? false}
         isSystem={isSystem}
+        hasOwnAxes={props.hasOwnAxes ?? false}
       />
       {!found.length && <p className="muted">{texts.noMatch}</p>}
       {pinned.length > 0 && (

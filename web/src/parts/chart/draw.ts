@@ -31,7 +31,7 @@ export function drawLines(plot: uPlot, lines: readonly Drawn[], focused: string 
     ctx.lineWidth = (isFocused ? 2.4 : 1.6) * ratio;
     stroke(ctx, line.x, smoothed ?? line.y, place);
     ctx.setLineDash([]);
-    crosses(ctx, line, place, bbox.top + bbox.height - 6 * ratio);
+    if (!line.hasGaps) crosses(ctx, line, place, bbox.top + bbox.height - 6 * ratio);
   }
   ctx.restore();
 }

@@ -8,6 +8,8 @@ export type ChartLine = {
   x: readonly number[];
   /** Null where a value is not finite: the line has a gap there. */
   y: readonly (number | null)[];
+  /** Null is where nothing was measured. */
+  hasGaps?: boolean;
   /** What a newer attempt superseded, or another kind of the same: dashed. */
   isDashed?: boolean;
   /** Of a group: the lowest and the highest of its lines at each place. */

@@ -1,6 +1,6 @@
 import type uPlot from "uplot";
-import { showNumber } from "../numbers";
-import { showSeconds } from "../time";
+import { highestOf, showNumber } from "../numbers";
+import { showSeconds, unitName } from "../time";
 import type { XKind } from "./Chart";
 
 type Wanted = {
@@ -62,7 +62,10 @@ export function makeOptions(box: HTMLElement, wanted: Wanted): uPlot.Options {
 }
 
 function longest(values: readonly (string | null)[]): number {
-  return Math.max(0, ...values.map((value) => value?.length ?? 0));
+  return highestOf(
+    values.map((value) => value?.length ?? 0),
+    0,
+  );
 }
 
 /** 0.30000000000000004 is 0.3. */
@@ -80,6 +83,6 @@ function short(value: number): string {
 
 function shortSeconds(seconds: number, locale: string): string {
   return seconds < 10 && !Number.isInteger(seconds)
-    ? `${showNumber(tidy(seconds))} s`
+    ? `${showNumber(tidy(seconds))} ${unitName("second", locale)}`
     : showSeconds(seconds, locale).replace(/ 0 \S+$/, "");
 }

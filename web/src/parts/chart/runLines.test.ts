@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { groupedLines } from "./runLines";
+import { groupedLines, ownAxis } from "./runLines";
 
 it("groups are in the order of their numbers, with how many runs each has", () => {
   const groups = ["lr=0.1", "lr=0.01", "lr=10", "lr=0.1"];
@@ -7,7 +7,7 @@ it("groups are in the order of their numbers, with how many runs each has", () =
     id: `r${String(at)}`,
     name: "",
     started_at: "",
-    group,
+    together: group,
   }));
   const lines = runs.map((run, at) => ({
     id: `${run.id} train/loss`,
@@ -20,4 +20,11 @@ it("groups are in the order of their numbers, with how many runs each has", () =
   expect(found.map((line) => line.label)).toEqual(["lr=0.01 (1)", "lr=0.1 (2)", "lr=10 (1)"]);
   expect(found[1]?.y).toEqual([1.5, 3.5]);
   expect(found[1]?.band).toEqual({ low: [0, 2], high: [3, 5] });
+});
+
+it("a chart over a metric names it as the page does", () => {
+  expect(ownAxis([{ axis: "/samples" }, { axis: "/samples" }], "step")).toBe("samples");
+  expect(ownAxis([{ axis: "train/epoch" }, { axis: null }, {}], "step")).toBe("train/epoch, step");
+  expect(ownAxis(undefined, "step")).toBe("step");
+  expect(ownAxis([], "step")).toBe("step");
 });

@@ -46,7 +46,7 @@ export function groupedLines(
   runs: readonly ChartedRun[],
   isDark: boolean,
 ): ChartLine[] {
-  const groupOf = new Map(runs.map((run) => [run.id, run.group ?? ""]));
+  const groupOf = new Map(runs.map((run) => [run.id, run.together ?? ""]));
   const found = new Map<string, ChartLine[]>();
   for (const line of lines) {
     if (line.isDashed) continue;
@@ -68,9 +68,10 @@ function byValue(a: string, b: string): number {
   return Number.isNaN(bySize) ? naturally(a, b) : bySize;
 }
 
-type Columns = Pick<SeriesPoints, "step" | "epoch" | "time">;
+type Columns = Pick<SeriesPoints, "step" | "epoch" | "time"> & Pick<Partial<SeriesPoints>, "x">;
 
 function placesOf(columns: Columns, axis: Axis, origin: number): number[] {
+  if (axis === "own") return columns.x ?? columns.step;
   if (axis === "step") return columns.step;
   if (axis === "epoch") return columns.epoch.map((value) => value ?? 0);
   return columns.time.map((value) => value - origin);
@@ -79,4 +80,14 @@ function placesOf(columns: Columns, axis: Axis, origin: number): number[] {
 /** The line of a run, of which a chart of several runs has one. */
 export function isLineOf(line: ChartLine, run: string): boolean {
   return !line.isDashed && line.id.startsWith(`${run} `);
+}
+
+/** What the script named for the lines, each once; the steps for those for which it named nothing. */
+export function ownAxis(
+  points: readonly Pick<SeriesPoints, "axis">[] | undefined,
+  steps: string,
+): string {
+  // the API writes `type/name`, and `/name` for a metric without a type
+  const names = points?.map(({ axis }) => axis?.replace(/^\//, "") ?? steps);
+  return [...new Set(names)].join(", ") || steps;
 }

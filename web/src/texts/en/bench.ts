@@ -9,7 +9,7 @@ export const bench = {
   result: "Result",
   none: "No benchmarks yet",
   noneText:
-    "danlu bench run memory measures the cluster; every rank leaves its numbers in the store.",
+    "danlu bench run memory measures the cluster; results of every rank are kept in the store.",
   notCollected: "Not collected",
   howToCollect: (run: string) => `Collect the results: danlu bench attach ${run}`,
   verdicts: {

@@ -5,6 +5,7 @@ export const chart = {
   step: "Step",
   epoch: "Epoch",
   time: "Time",
+  own: "Set by script",
   smoothing: "Smoothing",
   log: "Log scale",
   hidden: "Superseded attempts",

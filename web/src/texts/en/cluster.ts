@@ -60,7 +60,10 @@ export const cluster = {
   period: "Period",
   lastHours: (hours: number) =>
     hours <= 24 ? `Last ${String(hours)} hours` : `Last ${String(hours / 24)} days`,
-  nothingHeld: "Nothing ran in this time.",
+  nothingHeld: "No jobs ran in this period.",
+  devicesHeld: "Devices in use",
+  coresHeld: "Cores in use",
+  heldOf: (mean: string, peak: string, all: string) => `mean ${mean}, peak ${peak} of ${all}`,
   heldBy: "Usage by user",
   deviceHours: "Device hours",
   coreHours: "Core hours",

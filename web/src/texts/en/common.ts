@@ -22,7 +22,7 @@ export const common = {
   loadingMore: "Loading more",
   incomplete: "This list is not complete.",
   newestOnly: (count: number) => `Only the newest ${count.toLocaleString("en")} are shown.`,
-  hidden: (characters: string) => `Contains characters that cannot be seen: ${characters}.`,
+  hidden: (characters: string) => `Contains invisible characters: ${characters}.`,
   live: "Live",
   reconnecting: "Reconnecting",
   unreachableTitle: "The server does not answer",

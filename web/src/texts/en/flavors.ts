@@ -55,7 +55,7 @@ export const flavors = {
   setup: "Setup",
   setupHint: "A shell script that runs before the job's own.",
   env: "Variables",
-  envHint: "One NAME=VALUE in each line; those of the job win.",
+  envHint: "One NAME=VALUE per line. Variables of the job take precedence.",
   badLine: (line: string) => `expected NAME=VALUE, got ${line}`,
   launch: "Launch modes",
   allModes: "all launch modes",

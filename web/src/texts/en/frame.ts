@@ -23,5 +23,5 @@ export const frame = {
   trail: "Breadcrumbs",
   action: "Action",
   nothingFound: "No matches",
-  keys: "Ctrl K, / or ? opens this. Arrow keys choose, Enter opens, Escape closes.",
+  keys: "Ctrl+K, / or ? opens this. Use the arrow keys to choose, Enter to open and Escape to close.",
 };

@@ -3,4 +3,8 @@ export const messages: {
   templates: Readonly<Record<string, string>>;
   /** A parameter as it is read in this language. */
   param: (name: string, value: string) => string;
-} = { templates: {}, param: (_, value) => value };
+  /** Between two sentences of one text. */
+  and: string;
+  /** After what something is told of. */
+  of: string;
+} = { templates: {}, param: (_, value) => value, and: "; ", of: ": " };

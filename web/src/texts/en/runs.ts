@@ -125,7 +125,15 @@ export const runs = {
   baselineIs: (name: string) => `Baseline: ${name}`,
   setBaseline: "Set as baseline",
   noBaseline: "Remove the baseline",
-  firstRows: (count: number, total: number) =>
-    `The first ${String(count)} of ${String(total)} rows`,
+  truth: "True",
+  predicted: "Predicted",
+  area: (value: string) => `area ${value}`,
+  alerts: "Alerts",
+  levels: { info: "Info", warning: "Warning", error: "Error" },
+  keptOnly: "not sent: too many in an hour",
+  group: "Group",
+  parent: "Part of",
+  parts: "Parts",
+  partsList: (count: number) => `${String(count)} ${count === 1 ? "run" : "runs"}`,
   stepOf: (name: string) => `Step of ${name}`,
 };

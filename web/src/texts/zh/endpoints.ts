@@ -21,7 +21,7 @@ export const endpoints: Same<typeof en> = {
   ports: "端口",
   portsHint: "任务内程序监听的端口，用空格分隔。",
   ssh: "通过 SSH 进入任务",
-  sshText: "使用您自己的 SSH 密钥访问此任务的终端、文件和端口。",
+  sshText: "使用您的 SSH 密钥访问此任务的终端、文件和端口。",
   sshKeys: "您的 SSH 密钥",
   keys: "SSH 密钥",
   keysText: "用于进入运行中任务的公钥。",
@@ -32,6 +32,6 @@ export const endpoints: Same<typeof en> = {
   keyName: "名称",
   fingerprint: "指纹",
   removeTitle: "移除此密钥？",
-  removeText: (name) => `使用 ${name} 进入任务的连接会被断开。`,
+  removeText: (name) => `使用 ${name} 的 SSH 连接会被断开。`,
   removed: "密钥已移除",
 };

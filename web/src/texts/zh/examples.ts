@@ -3,7 +3,7 @@ import type { examples as en } from "../en/examples";
 
 export const examples: Same<typeof en> = {
   title: "示例",
-  text: "可阅读、可运行的任务。每个示例都能直接运行，也可按需修改。",
+  text: "可直接运行的任务，也可先按需修改。",
   all: "全部",
   filter: "示例类型",
   tags: {

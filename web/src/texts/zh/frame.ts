@@ -26,5 +26,5 @@ export const frame: Same<typeof en> = {
   trail: "当前位置",
   action: "操作",
   nothingFound: "没有匹配项",
-  keys: "按 Ctrl K、/ 或 ? 打开；方向键选择，回车打开，Esc 关闭。",
+  keys: "按 Ctrl+K、/ 或 ? 打开；方向键选择，回车打开，Esc 关闭。",
 };

@@ -1,3 +1,4 @@
+import { actions } from "./actions";
 import { admin } from "./admin";
 import { artifacts } from "./artifacts";
 import { bench } from "./bench";
@@ -10,6 +11,7 @@ import { examples } from "./examples";
 import { endpoints } from "./endpoints";
 import { flow } from "./flow";
 import { frame } from "./frame";
+import { happened } from "./happened";
 import { job } from "./job";
 import { jobs } from "./jobs";
 import { log } from "./log";
@@ -28,6 +30,7 @@ import { values } from "./values";
 import { views } from "./views";
 
 export const texts = {
+  actions,
   admin,
   artifacts,
   bench,
@@ -40,6 +43,7 @@ export const texts = {
   endpoints,
   flow,
   frame,
+  happened,
   job,
   jobs,
   log,

@@ -1,3 +1,4 @@
+import { own } from "@/parts/own";
 import type { messages as en } from "../en/messages";
 import { timeInChinese } from "../told";
 import catalogue from "./catalogue.json";
@@ -5,14 +6,20 @@ import catalogue from "./catalogue.json";
 /** The server's catalogue in Chinese: `scripts/make_messages.py` writes it. */
 export const reasons: Record<string, { cause: string; remedy: string }> = catalogue.reasons;
 
-const SCOPES: Readonly<Record<string, string>> = { project: "项目", user: "用户" };
+const words: Readonly<Record<string, Readonly<Record<string, string>>>> = catalogue.words;
+
+const phrases = catalogue.phrases.map(
+  ({ pattern, chinese }) => [new RegExp(pattern, "g"), chinese] as const,
+);
 
 export const messages: typeof en = {
   templates: catalogue.messages,
-  param: (name, value) =>
-    name.startsWith("time")
-      ? timeInChinese(value)
-      : name === "scope"
-        ? (SCOPES[value] ?? value)
-        : value,
+  param: (name, value) => {
+    if (name.startsWith("time")) return timeInChinese(value);
+    if (Object.hasOwn(catalogue.amounts, name))
+      return phrases.reduce((told, [pattern, chinese]) => told.replace(pattern, chinese), value);
+    return own(own(words, name) ?? {}, value) ?? value;
+  },
+  and: "；",
+  of: "：",
 };

@@ -10,7 +10,7 @@ export const overview: Same<typeof en> = {
   noFailed: "最近没有失败的任务。",
   devices: "设备",
   used: (used, total) => `共 ${String(total)} 个，使用 ${String(used)} 个`,
-  noDevices: "没有节点带有加速卡，任务在 CPU 上运行。",
+  noDevices: "没有节点带有加速设备，任务在 CPU 上运行。",
   nodes: (count, reachable) =>
     count === reachable
       ? `${String(count)} 个节点`

@@ -6,6 +6,7 @@ import { followAllAddress, logEnds, type LogChunk } from "@/api/logs";
 import { useStream } from "@/api/stream";
 import { Button } from "@/parts/Button";
 import { Empty, Loading, Problem } from "@/parts/Empty";
+import { timeOfDay } from "@/parts/time";
 import { useLocale, useTexts } from "@/texts/language";
 import { Gathered } from "./gathered";
 import { interleave, linesOf, type RankEnd, type TimedLine } from "./interleaved";
@@ -20,7 +21,6 @@ const MOST_RANKS = 64;
 const FIRST_BYTES = 8 << 20; // of all ranks together
 const MOST_BYTES = 64 << 20;
 const MORE = 4;
-const CLOCK = { hour12: false } as const;
 
 /** The logs of all ranks as one, from their ends backwards. What is looked for is a filter here: other lines are left out. */
 export function AllRanks(props: { job: Job; attempt: number; isRunning: boolean }) {
@@ -104,8 +104,7 @@ function Interleaved(props: {
   const [gathered] = useState(() => new Gathered(props.lines));
   const hasTimes = address.times ?? false;
   const memory = useMemo(() => {
-    const timeOf = (at: number) => new Date(at * 1000).toLocaleTimeString(locale, CLOCK);
-    return gathered.show(pattern, hasTimes ? timeOf : undefined);
+    return gathered.show(pattern, hasTimes ? clockOf(locale) : undefined);
   }, [gathered, pattern, hasTimes, locale]);
   useSyncExternalStore(memory.store.subscribe, memory.store.getVersion);
   const [offsets] = useState(
@@ -161,4 +160,16 @@ function Interleaved(props: {
       </div>
     </div>
   );
+}
+
+/** Writes Unix times. Millions of lines have a few thousand different ones, and each takes long to write. */
+function clockOf(locale: string): (at: number) => string {
+  const written = new Map<number, string>();
+  return (at) => {
+    const known = written.get(at);
+    if (known !== undefined) return known;
+    const text = timeOfDay(at, locale);
+    written.set(at, text);
+    return text;
+  };
 }

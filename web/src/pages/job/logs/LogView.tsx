@@ -7,6 +7,7 @@ import {
   useState,
   useSyncExternalStore,
 } from "react";
+import { timeOfDay } from "@/parts/time";
 import { useLocale } from "@/texts/language";
 import { Layout } from "./layout";
 import { LogLine } from "./LogLine";
@@ -41,7 +42,13 @@ export function LogView(props: {
   const version = useSyncExternalStore(store.subscribe, store.getVersion);
   const locale = useLocale();
   const box = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ top: 0, real: 0, height: 600, width: 1000 });
+  const [view, setView] = useState({
+    top: 0,
+    real: 0,
+    height: 600,
+    width: 1000,
+    isMeasured: false,
+  });
   const position = useRef<Position>({ top: 0, real: 0 });
   const still = useRef(0);
   const anchor = useRef<{ piece: number; index: number; rest: number }>(undefined);
@@ -58,7 +65,13 @@ export function LogView(props: {
     const room = { height: layout.numRows * LINE_PX, view: clientHeight };
     position.current = scrolledTo(scrollTop, position.current, room);
     const { top } = position.current;
-    setView({ top, real: scrollTop, height: clientHeight, width: clientWidth });
+    setView({
+      top,
+      real: scrollTop,
+      height: clientHeight,
+      width: clientWidth,
+      isMeasured: true,
+    });
     const row = Math.floor(top / LINE_PX);
     anchor.current = { ...layout.placeOf(row), rest: top - row * LINE_PX };
   }, [layout]);
@@ -95,9 +108,12 @@ export function LogView(props: {
   const numRows = layout.numRows;
   const last = Math.min(numRows, first + count);
 
+  // before it is known which lines are in sight, others would be fetched for nothing
+  const isKnown = view.isMeasured && (target === undefined || store.isPlaced(target.line));
   useEffect(() => {
+    if (!isKnown) return;
     store.want(layout.placeOf(first).piece, layout.placeOf(Math.max(first, last - 1)).piece);
-  }, [store, layout, first, last, version]);
+  }, [store, layout, first, last, version, isKnown]);
 
   // guesses become counts: what is in sight stays where it is
   useLayoutEffect(() => {
@@ -113,14 +129,15 @@ export function LogView(props: {
     if (Math.abs(top - position.current.top) > LINE_PX) moveTo(top);
   }, [version, layout, isFollowing, moveTo]);
 
-  // once more when the lines are counted: before that, numbers are guesses
+  // once more when the place is known, and when the end is: before that, numbers and heights are guesses
+  const isPlaced = target !== undefined && store.isPlaced(target.line);
   const isCounted = store.isCounted;
   useLayoutEffect(() => {
     const element = box.current;
     if (!element || !target) return;
     moveTo(layout.rowOf(target.line) * LINE_PX - element.clientHeight / 3);
     element.scrollLeft = 0;
-  }, [target, layout, moveTo, isCounted]);
+  }, [target, layout, moveTo, isPlaced, isCounted]);
 
   /** After small steps the box may be where another place of the log belongs. */
   const settle = () => {
@@ -175,5 +192,5 @@ function timeOf(
 ): string {
   if (number === undefined || offset === undefined) return "";
   const at = store.timeAt(offset);
-  return at === undefined ? "" : new Date(at * 1000).toLocaleTimeString(locale, { hour12: false });
+  return at === undefined ? "" : timeOfDay(at, locale);
 }

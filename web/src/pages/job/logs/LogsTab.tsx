@@ -28,6 +28,7 @@ import { LogView, type Target } from "./LogView";
 import styles from "./logs.module.css";
 import { literal, markerOf, useLogSearch, type Hit } from "./search";
 import { LogStore } from "./store";
+import { loadTerminal } from "./terminal";
 
 /** The log of one rank in one attempt, or the ends of all. */
 export function LogsTab() {
@@ -208,13 +209,19 @@ function useLogStore(source: LogSource, known: number): LogStore {
   const { job, attempt, rank } = source;
   useEffect(() => {
     const controller = new AbortController();
+    void loadTerminal().catch(() => undefined); // whoever needs it tells what is wrong
+    store.beginCounting();
+    // the last line is counted where it can be seen whether it has ended; many look there first
+    void store.find(store.total);
     const count = async () => {
       for await (const lines of countLines({ job, attempt, rank }, 0, controller.signal))
         store.tell(lines.offset, lines.rows, lines.marks);
-      await store.find(store.total); // the last line is counted where it can be seen whether it has ended
+      store.endCounting();
     };
     count().catch((error: unknown) => {
-      if (!controller.signal.aborted) fail(error);
+      if (controller.signal.aborted) return;
+      store.endCounting();
+      fail(error);
     });
     return () => {
       controller.abort();

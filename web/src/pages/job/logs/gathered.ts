@@ -25,7 +25,7 @@ export class Gathered {
   }
 
   add(lines: readonly TimedLine[]): void {
-    this.lines.push(...lines);
+    for (const line of lines) this.lines.push(line); // more than a call may have arguments
     const text = this.shown?.write(lines);
     if (text) this.shown?.memory.add(text);
   }

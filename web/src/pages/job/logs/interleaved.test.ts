@@ -32,6 +32,16 @@ test("of a log's end the first line is cut, and left out", () => {
   );
 });
 
+test("a line's time is that of its bytes, which are more than its letters", () => {
+  const bytes = encode("中文\nb\n");
+  const marks: RankEnd["marks"] = [
+    [7, 1],
+    [9, 2],
+  ];
+  const lines = interleave([{ rank: 0, offset: 0, bytes, marks }]);
+  expect(lines.map((line) => line.at)).toEqual([1, 2]);
+});
+
 test("a rank that has printed nothing has no line", () => {
   expect(written([{ rank: 3, offset: 0, bytes: encode(""), marks: [] }])).toBe("");
 });

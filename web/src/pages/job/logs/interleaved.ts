@@ -6,13 +6,13 @@ export type RankEnd = { rank: number; offset: number; bytes: Uint8Array; marks: 
 /** `at` is a Unix time, to a second or so; 0 where it was not recorded. */
 export type TimedLine = { rank: number; at: number; text: string };
 
+const NEWLINE = 10;
 const COLOURS = [36, 33, 35, 32, 34, 31];
 
 /** Lines of all ranks by time. Times are samples: within one, each rank keeps its order. */
 export function interleave(ends: readonly RankEnd[]): TimedLine[] {
-  const keyed = ends.flatMap(timedLines).map((line, place) => ({ line, place }));
-  keyed.sort((a, b) => a.line.at - b.line.at || a.place - b.place);
-  return keyed.map(({ line }) => line);
+  // equal times keep their order
+  return ends.flatMap(timedLines).sort((a, b) => a.at - b.at);
 }
 
 /** What a rank has just printed, as lines. */
@@ -29,22 +29,22 @@ export function withRank(line: TimedLine, timeOf?: (at: number) => string): stri
   return `${time}${rank}  ${line.text}\u001b[0m\n`;
 }
 
-function timedLines(end: RankEnd): TimedLine[] {
-  const text = new TextDecoder().decode(end.bytes);
+function timedLines({ rank, offset, bytes, marks }: RankEnd): TimedLine[] {
   // the first line is cut, unless this is the whole log
-  const whole = end.offset === 0 ? text : text.slice(text.indexOf("\n") + 1);
-  if (!whole) return [];
-  const lines: TimedLine[] = [];
-  let offset = end.offset + end.bytes.length - new TextEncoder().encode(whole).length;
+  const whole = offset === 0 ? bytes : bytes.subarray(bytes.indexOf(NEWLINE) + 1);
+  if (!whole.length) return [];
+  const skipped = bytes.length - whole.length;
+  let begin = 0; // of a line, in `whole`; there may be millions of lines
   let mark = 0;
-  for (const line of whole.replace(/\n$/, "").split("\n")) {
-    while (mark < end.marks.length - 1 && (end.marks[mark]?.[0] ?? 0) <= offset) mark++;
-    lines.push({ rank: end.rank, at: end.marks[mark]?.[1] ?? 0, text: lastWritten(line) });
-    offset += new TextEncoder().encode(line).length + 1;
-  }
-  return lines;
+  const texts = new TextDecoder().decode(whole).replace(/\n$/, "");
+  return texts.split("\n").map((text) => {
+    while (mark < marks.length - 1 && (marks[mark]?.[0] ?? 0) <= offset + skipped + begin) mark++;
+    begin = whole.indexOf(NEWLINE, begin) + 1;
+    return { rank, at: marks[mark]?.[1] ?? 0, text: lastWritten(text) };
+  });
 }
 
 function lastWritten(line: string): string {
+  if (!line.includes("\r")) return line;
   return line.split("\r").findLast((part) => part !== "") ?? "";
 }

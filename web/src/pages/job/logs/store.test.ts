@@ -70,3 +70,25 @@ test("the server's count gives lines their numbers before they are here", async 
   expect(await store.find(2 * PIECE_BYTES + 64)).toBe(2 * 4096 + 1);
   expect(store.timeAt(64)).toBe(1_700_000_000);
 });
+
+test("a piece is fetched once, whoever wants it, and again when it did not come", async () => {
+  const bytes = encode("x\n".repeat(PIECE_BYTES));
+  let isAway = true;
+  const asked: number[] = [];
+  const store = new LogStore((offset, size) => {
+    asked.push(offset);
+    return isAway
+      ? Promise.reject(new Error("away"))
+      : Promise.resolve(bytes.slice(offset, offset + size));
+  }, bytes.length);
+  store.want(1, 1);
+  await store.find(bytes.length);
+  expect(asked).toHaveLength(1);
+  isAway = false;
+  store.retry();
+  store.want(0, 0); // somebody looks at the beginning; the end is still wanted
+  store.want(0, 0);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect([store.has(0), store.has(1)]).toEqual([true, true]);
+  expect(asked).toHaveLength(3);
+});

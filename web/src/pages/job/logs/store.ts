@@ -1,6 +1,7 @@
 // A log of any length, of which only pieces are here. The log is cut into pieces of equal size; a line belongs to the
 // piece in which it ends, the last one to the last piece. How many lines a piece has, the server counts; before that
 // answer is here, it is guessed.
+import type { Mark } from "@/api/logs";
 import { hasOrders, rowsOf, type Row } from "./terminal";
 
 export const PIECE_BYTES = 256 << 10;
@@ -13,19 +14,24 @@ const NEWLINE = 10;
 export type ReadRange = (offset: number, size: number, signal: AbortSignal) => Promise<Uint8Array>;
 export type Line = Row & { offset: number };
 export type Place = { piece: number; index: number };
-/** Offset and Unix time. */
-export type Mark = readonly [offset: number, at: number];
 
 type Piece = { before: Uint8Array; bytes: Uint8Array; rows: Row[]; ends: number[] };
 
 export class LogStore {
   private readonly pieces = new Map<number, Piece>();
-  private readonly fetching = new Map<number, AbortController>();
+  private readonly fetching = new Map<
+    number,
+    { controller: AbortController; done: Promise<void> }
+  >();
+  private readonly sought = new Set<number>(); // fetched for `find` until it is here, wherever is being looked
   private readonly failed = new Set<number>();
   /** Why the last piece that was asked for did not come; undefined when it did. */
   problem: unknown;
   private readonly counts = new Map<number, number>();
   private firsts: number[] | undefined;
+  private numCounted = 0; // pieces from the first on whose rows are known; as old as `firsts`
+  /** Whether the server is still to say more about rows. */
+  private isCounting = false;
   private marks: Mark[] = [];
   private bytesPerLine = FIRST_GUESS;
   private listeners = new Set<() => void>();
@@ -50,7 +56,7 @@ export class LogStore {
   getVersion = (): number => this.version;
 
   close(): void {
-    for (const controller of this.fetching.values()) controller.abort();
+    for (const { controller } of this.fetching.values()) controller.abort();
     this.fetching.clear();
   }
 
@@ -69,8 +75,24 @@ export class LogStore {
 
   /** Whether all pieces before this one are counted, so that lines in it have numbers. */
   isCountedTo(piece: number): boolean {
-    for (let at = 0; at < piece; at++) if (!this.counts.has(at)) return false;
-    return true;
+    this.firsts ??= this.sums();
+    return piece <= this.numCounted;
+  }
+
+  /** Whether it is known where a line is, or nobody will say it. */
+  isPlaced(line: number): boolean {
+    return !this.isCounting || this.isCountedTo(this.placeOf(line).piece);
+  }
+
+  /** The server begins to say how many rows each piece has. */
+  beginCounting(): void {
+    this.isCounting = true;
+  }
+
+  /** Nothing more will be said about rows. */
+  endCounting(): void {
+    this.isCounting = false;
+    this.changed();
   }
 
   /** What the server says of pieces: how many rows each has, and when they were written. */
@@ -81,7 +103,7 @@ export class LogStore {
       if (!isLast && !this.pieces.has(first + index)) this.counts.set(first + index, count);
     }
     const known = this.marks.at(-1)?.[0] ?? -1;
-    this.marks.push(...marks.filter(([place]) => place > known));
+    for (const mark of marks) if (mark[0] > known) this.marks.push(mark);
     this.changed();
   }
 
@@ -129,15 +151,18 @@ export class LogStore {
 
   /** Fetch the pieces from one to another, and forget those far from them. */
   want(first: number, last: number): void {
-    for (let at = Math.max(0, first); at <= Math.min(last, this.numPieces - 1); at++) {
+    const wanted = new Set(this.sought);
+    for (let at = Math.max(0, first); at <= Math.min(last, this.numPieces - 1); at++)
+      wanted.add(at);
+    for (const at of wanted) {
       const held = this.pieces.get(at);
       if (this.fetching.has(at) || this.failed.has(at)) continue;
       if (held && held.bytes.length >= Math.min(PIECE_BYTES, this.total - at * PIECE_BYTES))
         continue;
       void this.fetch(at);
     }
-    for (const [at, controller] of this.fetching) {
-      if (at < first - 2 || at > last + 2) controller.abort();
+    for (const [at, { controller }] of this.fetching) {
+      if (!this.sought.has(at) && (at < first - 2 || at > last + 2)) controller.abort();
     }
     if (this.pieces.size <= MOST_PIECES) return;
     const far = [...this.pieces.keys()].sort(
@@ -179,7 +204,11 @@ export class LogStore {
   /** Fetch what is needed to show the line that has this byte, and say which one it is. */
   async find(offset: number): Promise<number> {
     let at = Math.min(Math.floor(offset / PIECE_BYTES), this.numPieces - 1);
-    if (!this.pieces.has(at)) await this.fetch(at);
+    if (!this.pieces.has(at)) {
+      this.sought.add(at);
+      const running = this.fetching.get(at);
+      await (running?.controller.signal.aborted === false ? running.done : this.fetch(at));
+    }
     const within = offset - at * PIECE_BYTES;
     const ends = this.pieces.get(at)?.ends ?? [];
     let index = ends.findIndex((end) => end > within);
@@ -194,7 +223,9 @@ export class LogStore {
     const firsts = [0];
     let sum = 0;
     let debt = 0; // rows that a piece takes back from those before it
+    this.numCounted = 0;
     for (let at = 0; at < this.numPieces; at++) {
+      if (this.numCounted === at && this.counts.has(at)) this.numCounted++;
       const count = this.count(at) + debt;
       debt = Math.min(0, count);
       sum += Math.max(0, count);
@@ -210,13 +241,19 @@ export class LogStore {
     return Math.max(0, Math.ceil(size / this.bytesPerLine));
   }
 
-  private async fetch(at: number): Promise<void> {
+  private fetch(at: number): Promise<void> {
     const controller = new AbortController();
-    this.fetching.set(at, controller);
+    const done = this.load(at, controller);
+    this.fetching.set(at, { controller, done });
+    return done;
+  }
+
+  private async load(at: number, controller: AbortController): Promise<void> {
     try {
       const first = at * PIECE_BYTES;
       const before = Math.min(first, BEFORE_BYTES);
-      const found = await this.read(first - before, before + PIECE_BYTES, controller.signal);
+      const size = Math.min(PIECE_BYTES, this.total - first);
+      const found = await this.read(first - before, before + size, controller.signal);
       if (!controller.signal.aborted) {
         await this.put(at, found.subarray(0, before), found.subarray(before));
         this.problem = undefined;
@@ -228,13 +265,14 @@ export class LogStore {
         setTimeout(this.retry, AGAIN_MS);
       }
     } finally {
-      if (this.fetching.get(at) === controller) this.fetching.delete(at);
+      if (this.fetching.get(at)?.controller === controller) this.fetching.delete(at);
       this.changed();
     }
   }
 
   private async put(at: number, before: Uint8Array, bytes: Uint8Array): Promise<void> {
     const all = await rowsIn(before, bytes);
+    this.sought.delete(at);
     const isLast = at === this.numPieces - 1;
     const isOpen = isLast && (all.at(-1)?.text ?? "") !== "";
     const rows = isOpen ? all : all.slice(0, -1);

@@ -67,6 +67,20 @@ test("many rows come in order, once", async () => {
   ]);
 });
 
+test("a link is where it was written, however many rows came before", async () => {
+  const link = (at: number) =>
+    `\u001b]8;;https://x.org/${String(at)}\u001b\\${String(at)}\u001b]8;;\u001b\\ text\n`;
+  const all = Array.from({ length: 2000 }, (_, at) => (at % 100 === 99 ? link(at) : "\n")).join("");
+  const rows = await rowsOf(bytes(all), bytes(all));
+  const linked = rows.flatMap((row, at) => (row.spans?.[0]?.link ? [[at, row.spans[0].link]] : []));
+  expect(linked).toEqual(
+    Array.from({ length: 20 }, (_, at) => [
+      at * 100 + 99,
+      `https://x.org/${String(at * 100 + 99)}`,
+    ]),
+  );
+});
+
 test("rows that came before are not shown again, however many follow", async () => {
   const lines = (from: number, count: number) =>
     Array.from({ length: count }, (_, at) => `\u001b[32m${String(from + at)}\u001b[0m\n`).join("");
@@ -107,4 +121,16 @@ test("a live table of rich is one table, as it was drawn last", async () => {
   for (let step = 1; step < 200; step++)
     text += `\r\u001b[2K\u001b[1A\u001b[2K\u001b[1A\u001b[2K${table(step)}`;
   expect(await texts(`${text}\ndone\n`)).toEqual(["┌──────┐", "│  199 │", "└──────┘", "done", ""]);
+});
+
+test("what comes after a line that began above the screen is whole, and nothing else is", async () => {
+  const wrapped = "x".repeat(1000);
+  const above = `${wrapped}\n${"line\n".repeat(510)}`;
+  expect(await texts("ours\n", bytes(above))).toEqual(["ours", ""]);
+  const long = "y".repeat(512 * 600);
+  const lengths = async (text: string, before: string) =>
+    (await texts(text, bytes(before))).map((row) => row.length);
+  expect(await lengths("zz\nnext\n", long)).toEqual([long.length + 2, 4, 0]);
+  expect(await lengths("zz\nnext\n", `${long}y`)).toEqual([long.length + 3, 4, 0]);
+  expect(await lengths("next\n", `${long}\n`)).toEqual([4, 0]);
 });

@@ -1,4 +1,5 @@
 // How busy each rank was over time: a cell per rank and moment.
+import { highestOf } from "@/parts/numbers";
 import type { Quantity, Resources } from "./quantities";
 
 export type Heat = {
@@ -28,7 +29,10 @@ export function heatOf(found: Resources, quantity: Quantity): Heat | undefined {
     ranks: tasks.map((task) => task.rank),
     times: found.at.map((at) => at - first),
     cells,
-    highest: Math.max(0, ...cells.flat().map((value) => value ?? 0)),
+    highest: highestOf(
+      cells.flat().map((value) => value ?? 0),
+      0,
+    ),
     laziest: means.reduce((least, one) => (one.mean < least.mean ? one : least)),
   };
 }

@@ -2,6 +2,7 @@
 import type { Schemas } from "@/api/client";
 import { colorOf } from "@/parts/chart/colors";
 import type { ChartLine } from "@/parts/chart/lines";
+import { highestOf, lowestOf } from "@/parts/numbers";
 
 export type Resources = Schemas["UsageOut"];
 type Task = Resources["tasks"][number];
@@ -78,6 +79,7 @@ export function chartsOf(found: Resources, words: Words, isDark: boolean): Drawn
             color: colorOf(task.rank % MOST_LINES, isDark),
             x,
             y: valuesOf(task, quantity),
+            hasGaps: true,
           }));
     const scaled = lines.map((line) => ({
       ...line,
@@ -101,7 +103,7 @@ export function chartsOf(found: Resources, words: Words, isDark: boolean): Drawn
         unit,
         lines: scaled,
         average: of("average").reduce((sum, value) => sum + value, 0) / tasks.length / size,
-        highest: Math.max(...of("highest")) / size,
+        highest: highestOf(of("highest")) / size,
       },
     ];
   });
@@ -144,15 +146,16 @@ function extremesOf(
     color: colorOf(color, isDark),
     x,
     y: columns.map((values) => (values.length ? of(values) : null)),
+    hasGaps: true,
   });
   return [
-    line("highest", words.highest, 1, (values) => Math.max(...values)),
+    line("highest", words.highest, 1, highestOf),
     line(
       "mean",
       words.mean,
       0,
       (values) => values.reduce((sum, one) => sum + one, 0) / values.length,
     ),
-    line("lowest", words.lowest, 2, (values) => Math.min(...values)),
+    line("lowest", words.lowest, 2, lowestOf),
   ];
 }
