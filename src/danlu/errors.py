@@ -164,4 +164,6 @@ def all_errors() -> Iterator[type[DanluError]]:
 
 
 def _for_status(status: int) -> type[DanluError]:
-    return next((kind for kind in all_errors() if kind.status == status), DanluError)
+    """400 is what foreign protocols say for what is 422 here."""
+    wanted = InvalidInput.status if status == 400 else status
+    return next((kind for kind in all_errors() if kind.status == wanted), DanluError)

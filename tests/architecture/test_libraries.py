@@ -12,6 +12,7 @@ LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
     "asyncssh": ("gateway/ssh/",),
     "botocore": ("store/objects/",),
     "cryptography": ("auth/",),
+    "danlu_accel": ("content/cutting.py",),  # where it is installed: the same places, found faster
     "fastapi": ("server/",),
     "h11": ("gateway/proxy/",),
     "joserfc": ("server/oidc/",),
@@ -45,7 +46,7 @@ trying again, so that no second way for bytes comes up."""
 SQL_NAMES_ABOVE_STORE = {"sqlalchemy.orm.Session", "sqlalchemy.exc.IntegrityError"}
 """Sessions are handed from the caller that owns the transaction to the store; statements stay in the store."""
 
-STANDARD_LIBRARY_ONLY = ("node/", "journal/", "content/", "transfer/", "bench/inside/")
+STANDARD_LIBRARY_ONLY = ("node/", "journal/", "content/", "transfer/", "importing/", "bench/inside/")
 KNOWS_HTTP = ("/routes.py", "_routes.py", "/pages.py", "/changes.py", "/route.py", "/wanted.py")
 """Modules of a noun that speak HTTP: routes, pages, streams, and what routes depend on. Every other one is rules."""
 

@@ -14,7 +14,21 @@ from tests.support.source import SOURCE
     ("folders", "options"),
     [
         (("spec", "wire", "errors.py"), ["--eval-annotations"]),  # pydantic reads annotations at run time
-        (("bench", "client", "content", "journal", "node", "transfer", "track", "preemption.py", "inside.py"), []),
+        (
+            (
+                "bench",
+                "client",
+                "content",
+                "importing",
+                "journal",
+                "node",
+                "transfer",
+                "track",
+                "preemption.py",
+                "inside.py",
+            ),
+            [],
+        ),
     ],
 )
 def test_what_runs_in_training_images_keeps_to_python_39(folders: tuple[str, ...], options: list[str]) -> None:

@@ -40,7 +40,7 @@ MANY_ARGUMENTS: dict[str, int] = {
     "server/objects/operations.py: list_objects": 7,
     "store/logs/index.py: _record_piece": 7,
     "store/metrics/journals.py: _advance": 7,
-    "track/begin.py: start": 8,
+    "track/begin.py: start": 10,
 }
 POSITIONAL: dict[str, int] = {
     "cli": 3,
@@ -60,7 +60,7 @@ POSITIONAL: dict[str, int] = {
     "store/queries": 15,
     "store/upkeep": 5,
     "testing": 1,
-    "track": 18,
+    "track": 24,
     "transfer": 22,
 }
 """Folder -> how many public functions in it take more than two arguments by position."""

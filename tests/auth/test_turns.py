@@ -15,9 +15,7 @@ def test_who_finds_no_turn_in_time_is_told_when_to_come_back() -> None:
     turns = Turns(num_at_once=1, max_waiting=1, wait_seconds=0.05)
     with (
         turns.take(),
-        pytest.raises(
-            TooManyRequests, match="too many people sign in at the moment; try again in 1 seconds"
-        ) as refused,
+        pytest.raises(TooManyRequests, match="too many sign-ins at the moment; try again in 1 seconds") as refused,
         turns.take(),
     ):
         pytest.fail("there is one turn only")

@@ -47,7 +47,7 @@ def test_ti_one_is_loaded_once_and_again(make_server: Callable[..., RunningServe
         ("", "expected a catalogue with flavors and frameworks"),
         ("machines: []", "expected a catalogue with flavors and frameworks"),
         ("flavors: {}", "flavors: expected a list"),
-        ("flavors: [{name: a}, {name: a}]", "flavors 2: 'a' stands there twice"),
+        ("flavors: [{name: a}, {name: a}]", "flavors 2: 'a' appears twice"),
         ("flavors: [{name: a, price: 3}]", "flavors 1: price: "),
         ("frameworks: [{name: a, launch: [x]}]", "frameworks 1: launch"),
         ("a: [", "not valid YAML"),

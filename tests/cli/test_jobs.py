@@ -211,7 +211,7 @@ class TestLook:
         for pattern in (f"{failed}*", f"{failed[:-2]}??"):
             assert danlu("logs", pattern, "--rank", "1").out == "line of 1\nbroken\n"
         said = danlu("logs", "train-nothing*")
-        assert (said.code, "no job fits 'train-nothing*'" in said.err) == (102, True)
+        assert (said.code, "no job matches 'train-nothing*'" in said.err) == (102, True)
 
     def test_following_a_job_that_is_over_ends_at_once_with_its_code(self, danlu: Danlu, failed: str) -> None:
         assert danlu("logs", "-f", failed).code == 100

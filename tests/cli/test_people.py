@@ -84,21 +84,24 @@ def test_an_invitation(danlu: Danlu, typed: Callable[[str], None], monkeypatch: 
     assert "grace (admin)" in danlu("whoami").out
     assert parsed(danlu("keys", "ls", "--json"))[0]["user"] == "grace"
     again = danlu("login", link)
-    assert again.err.startswith("danlu: the sign-in link was used or is too old")
+    assert again.err.startswith("danlu: the sign-in link was used or has expired")
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (["users", "show", "nobody"], "no user 'nobody'; `danlu users ls` lists those that you know"),
-        (["users", "approve", "nobody"], "no account request for 'nobody'; `danlu users ls` lists them"),
+        (["users", "approve", "nobody"], "no pending registration for 'nobody'; `danlu users ls` lists them"),
         (["users", "invite", "Bob"], "name: expected a user name of a lower-case letter and up to 31"),
         (["users", "invite", "bob", "--role", "king"], "role: expected one of member, owner, viewer, got 'king'"),
         (["users", "show", ""], "'' is not a name"),
         (["projects", "show", "nothing"], "no project 'nothing'; `danlu projects ls` shows yours"),
         (["projects", "new", "A B"], "name: expected a project name of up to 63 lower-case letters"),
         (["projects", "rm", "default"], "project 'default' is not empty: "),
-        (["projects", "remove", "default", "admin"], "admin is the last owner of 'default'; make somebody else one"),
+        (
+            ["projects", "remove", "default", "admin"],
+            "admin is the last owner of 'default'; make another user an owner first",
+        ),
         (["projects", "add", "default", "nobody"], "no active user 'nobody'"),
         (["store", "rb", "nothing"], "no bucket 'nothing'; `danlu store ls` shows yours"),
         (["store", "mvb", "main", "nothing"], "no project 'nothing'"),

@@ -97,6 +97,10 @@ class TestRuns:
         assert len(json.loads(danlu("runs", "show", "cli-many", "--json").out)["metrics"]) == 450
         assert danlu("runs", "export", "cli-many", "points.csv").code == 0
         assert len((alone / "points.csv").read_text().splitlines()) == 451
+        send(server, JournalMaker(name="cli-few").log("train", {"m449": [2.0]}, [1]).finish())
+        assert danlu("runs", "compare", "cli-many", "cli-few").out.count("train/m") == 450
+        data = json.loads(danlu("runs", "compare", "cli-many", "cli-few", "-m", "train/m449", "--json").out)
+        assert sorted(one["last"] for one in data["metrics"]["train/m449"].values()) == [1.0, 2.0]
 
     def test_what_is_wrong_is_said(self, danlu: Danlu, alone: Path, two_runs: list[JournalMaker]) -> None:
         said = danlu("runs", "ls", "hparams.lr <")

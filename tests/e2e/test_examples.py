@@ -47,4 +47,4 @@ def test_a_copy_is_a_folder_of_ones_own(client: Client, server: RunningServer, t
     assert f"danlu submit {folder / 'job.yml'}" in done.stderr
     assert os.access(folder / "make_image.sh", os.X_OK)
     again = danlu(server, "copy", "image", str(folder))
-    assert (again.returncode, "is not written over" in again.stderr) == (1, True)
+    assert (again.returncode, "is not overwritten" in again.stderr) == (1, True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 LONG = {
     "docs/guide/artifacts.md",
     "docs/guide/ascend.md",
@@ -64,6 +66,44 @@ for name, lr in (("mnist", 0.1), ("baseline", 0.001), ("wider", 0.002)):
 EOF
 danlu sync
 """
+
+_WITH_TESTS = f"PYTHONPATH={Path(__file__).parents[2]} python3"
+_SWANLAB = [
+    f"""
+    {_PROJECT}
+    {_WITH_TESTS} - <<'EOF'
+from pathlib import Path
+from tests.importing.test_swanlab import CONFIG, METADATA
+from tests.support.foreign_files import swanlab_run, swanlab_scalar
+files = {{"files/config.yaml": CONFIG, "files/swanlab-metadata.json": METADATA}}
+swanlab_run(Path(), "a1b2c3d4", [swanlab_scalar("train/loss", 0, 0.5)], files=files)
+EOF
+    mv swanlog/run-20231114_221320-a1b2c3d4 swanlog/run-20250605_163200-a1b2c3d4
+    """
+]
+_TENSORBOARD = [
+    """
+    python3 - <<'EOF'
+from torch.utils.tensorboard import SummaryWriter
+with SummaryWriter("runs/first") as writer:
+    writer.add_scalar("loss", 0.5, 1)
+EOF
+    """
+]
+_TRACKIO = [
+    f"""
+    {_PROJECT}
+    mkdir -p ~/.cache/huggingface/trackio
+    {_WITH_TESTS} - <<'EOF'
+import sqlite3
+from pathlib import Path
+from tests.importing.test_trackio import AT, TABLES
+with sqlite3.connect(Path.home() / ".cache/huggingface/trackio/mnist.db") as database:
+    database.executescript(TABLES)
+    database.execute("INSERT INTO metrics VALUES (1, 'r1', ?, 'first', 0, ?)", (AT, '{{"loss": 0.5}}'))
+EOF
+    """
+]
 
 _TI_ONE = [
     """
@@ -183,6 +223,13 @@ EOF
     ],
     "docs/guide/resources.md": ["danlu run --name mnist -- 'sleep 1'"],
     "docs/guide/runs.md": [_RUNS, "danlu runs rm wider"],
+    "docs/guide/samples.md": [
+        """
+        mkdir data; cd data
+        for number in 1 2; do echo $number > $number.txt; tar cf train-$number.tar $number.txt; done
+        cd ..
+        """
+    ],
     "docs/guide/scheduling.md": [_PROJECT + "danlu users invite ann --project vision > /dev/null"],
     "docs/guide/store.md": [
         _PROJECT
@@ -192,6 +239,12 @@ EOF
         """
     ],
     "docs/guide/track.md": [_RUNS],
+    "docs/migrate/swanlab.md": _SWANLAB,
+    "docs/migrate/swanlab.zh.md": _SWANLAB,
+    "docs/migrate/tensorboard.md": _TENSORBOARD,
+    "docs/migrate/tensorboard.zh.md": _TENSORBOARD,
+    "docs/migrate/trackio.md": _TRACKIO,
+    "docs/migrate/trackio.zh.md": _TRACKIO,
     "docs/migrate/ti-one.md": _TI_ONE,
     "docs/migrate/ti-one.zh.md": _TI_ONE,
     "examples/ti_one/README.md": ["cd examples/ti_one"],

@@ -110,7 +110,7 @@ class TestKeys:
             assert api("DELETE", f"/keys/{made['id']}").status_code == 204
             response = other("GET", "/me")
             assert response.status_code == 401
-            assert response.json()["message"].startswith("the API key is not known (any more)")
+            assert response.json()["message"].startswith("the API key is unknown or was deleted")
 
     def test_a_key_expires(self, world: World, api: Api) -> None:
         made = api.json("POST", "/keys", json={"expires_in_days": 1})

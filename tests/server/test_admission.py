@@ -239,7 +239,7 @@ class TestSlots:
         slots = Slots("streams", 2)
         for person in ("eve", "eve", "bob"):
             slots.take(person)
-        with pytest.raises(TooManyRequests, match="you have 2 streams open, and that is the most; close one first"):
+        with pytest.raises(TooManyRequests, match="you have 2 streams open, which is the maximum; close one first"):
             slots.take("eve")
         slots.give_back("eve")
         with slots.taken("eve"):

@@ -82,6 +82,24 @@ class TestSubmit:
 
 
 class TestLists:
+    def test_a_list_shows_of_a_job_what_the_job_shows(self, world: World, api: Api) -> None:
+        roles = {"ps": {"command": "x", "resources": {"cpus": 2}}, "worker": {"command": "x", "count": 3}}
+        made = [
+            submit(api, tags={"team": "vision", "quote": 'it\'s "so"'}, nodes=2, launch="ddp"),
+            submit(api, command=None, launch="ps_worker", roles=roles),
+            submit(api),
+        ]
+        with world.database.writing() as session:  # as a version without roles left it
+            row = jobs.get_job(session, made[2]["id"])
+            assert row is not None
+            row.spec = {key: value for key, value in row.spec.items() if key != "roles"}
+        shown = {item["id"]: item for item in api.json("GET", "/jobs")["items"]}
+        assert len(shown) == 3
+        for job in made:
+            whole = api.json("GET", f"/jobs/{job['id']}")
+            item = shown[job["id"]]
+            assert item == {name: whole[name] for name in item}
+
     def test_pages_have_every_job_once_newest_first(self, world: World, api: Api) -> None:
         ids = [world.submit() for _ in range(7)]
         found: list[str] = []
@@ -338,7 +356,7 @@ class TestFailures:
         response = api(method, path)
         body = response.json()
         assert (response.status_code, body["error"]) == (status, error)
-        assert set(body) == {"error", "message", "fields", "said"}
+        assert set(body) == {"error", "message", "message_said", "fields", "said"}
         assert all(isinstance(value, str) for value in body["fields"].values())
 
     def test_a_missing_page_of_an_unknown_version_as_well(self, api: Api) -> None:

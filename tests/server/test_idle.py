@@ -50,7 +50,7 @@ def test_its_owner_is_told_before_it_ends(world: World, api: Api) -> None:
     assert [kind for kind, *_ in alerts(api, job)] == ["silent"]
     look_after(world, 1)
     assert alerts(api, job)[0] == (
-        *("ends_idle", "nobody has used it for 1h50m; it ends in 10m00s unless somebody does"),
+        *("ends_idle", "idle for 1h50m; it will be stopped in 10m00s unless it is used"),
         True,
     )
     assert "ends_idle" in [one["alert_kind"] for one in api.json("GET", "/notices")["items"]]
@@ -59,7 +59,7 @@ def test_its_owner_is_told_before_it_ends(world: World, api: Api) -> None:
     look_after(world, 1)
     ended = world.job(job)
     assert (ended.state, ended.reason.code) == (JobState.STOPPED, "idle_limit")
-    assert ended.reason.message == "nobody used it for 2h00m, which is its idle limit"
+    assert ended.reason.message == "idle for 2h00m, its idle limit"
 
 
 def test_whoever_is_in_it_keeps_it(world: World, api: Api) -> None:
@@ -80,7 +80,7 @@ def test_a_server_that_was_away_tells_before_it_ends_anything(world: World, api:
     job = begun(world, idle_limit="1h")
     look_after(world, 9 * HOUR)
     assert world.job(job).state is JobState.RUNNING
-    assert alerts(api, job)[0][1] == "nobody has used it for 9h00m; it ends in 10m00s unless somebody does"
+    assert alerts(api, job)[0][1] == "idle for 9h00m; it will be stopped in 10m00s unless it is used"
     look_after(world, 599)
     assert world.job(job).state is JobState.RUNNING
     look_after(world, 1)

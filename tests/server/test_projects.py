@@ -89,7 +89,7 @@ class TestMembers:
     def test_the_last_owner_neither_leaves_nor_steps_down(self, world: World, api: Api) -> None:
         world.add_user("ada", "vision", Role.OWNER)
         world.add_user("bob", "vision", Role.MEMBER)
-        last = "ada is the last owner of 'vision'; make somebody else one first: danlu projects add vision NAME"
+        last = "ada is the last owner of 'vision'; make another user an owner first: danlu projects add vision NAME"
         with api_of(world, api, "ada") as ada:
             for response in (
                 ada("DELETE", "/projects/vision/members/ada"),

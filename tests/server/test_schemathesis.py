@@ -76,6 +76,8 @@ class Target:
         response = case.call(base_url=self.url, headers=headers, session=self.session, timeout=None)
         self.num_requests += 1
         self.statuses[response.status_code] = self.statuses.get(response.status_code, 0) + 1
+        if response.content == b"Invalid HTTP request received.":
+            return  # by uvicorn, which found that it is no HTTP: nothing of it reached us
         case.validate_response(response, checks=CHECKS)
         if case.method != "GET" and response.status_code < 300 and "/jobs" in case.path:
             self.settle()

@@ -33,7 +33,7 @@ def test_pieces_become_one_object(api: Api) -> None:
 @pytest.mark.parametrize(
     ("offset", "content", "status", "told"),
     [
-        (7, b"x", 409, "0 bytes have arrived; go on from there, not from 7"),
+        (7, b"x", 409, "0 bytes have arrived; continue from there, not from 7"),
         (0, DATA + b"x", 413, "more than the announced 10240 bytes arrived"),
     ],
 )
@@ -49,7 +49,7 @@ def test_half_an_upload_cannot_be_committed(api: Api) -> None:
     response = api("POST", f"/uploads/{upload['id']}/commit")
     assert (response.status_code, response.json()["message"]) == (
         409,
-        "10 of 10240 bytes have arrived; go on from there",
+        "10 of 10240 bytes have arrived; continue from there",
     )
 
 

@@ -103,11 +103,11 @@ SPECS: list[tuple[dict[str, Any], str]] = [
     ({"resources": {"device": 2}}, f"resources.device: {NO_DEVICE} '2'"),
     (
         {"resources": {"device": "gpu:0"}},
-        "resources.device: expected 1 to 1024 devices per node, got 0 in 'gpu:0'",
+        "resources.device: expected 1 to 1024 devices per node, got 'gpu:0'",
     ),
     (
         {"resources": {"device": {"type": "gpu", "count": 0}}},
-        "resources.device: expected 1 to 1024 devices per node, got 0 in 'gpu:0'",
+        "resources.device: expected 1 to 1024 devices per node, got 'gpu:0'",
     ),
     ({"resources": {"cpus": 0}}, "resources.cpus: expected more than 0, got 0"),
     ({"resources": {"cpus": "many"}}, "resources.cpus: expected a number, got 'many'"),
@@ -358,7 +358,7 @@ REQUESTS: list[tuple[str, dict[str, Any], int, str]] = [
         "POST /session",
         {"json": {"token": "x"}},
         401,
-        "the sign-in link was used or is too old; an admin makes a new one, `danlu up --new-link` one for the admin",
+        "the sign-in link was used or has expired; ask an admin for a new one (admins: `danlu up --new-link`)",
     ),
     (
         "POST /session",
@@ -415,7 +415,7 @@ def test_a_wrong_request_is_refused_with_a_sentence(
     response = api(method, path, **options)
     body = response.json()
     assert (response.status_code, body["message"]) == (status, told.replace("ID", waiting))
-    assert set(body) == {"error", "message", "fields", "said"}
+    assert set(body) == {"error", "message", "message_said", "fields", "said"}
     assert body["error"] in {kind.__name__ for kind in all_errors()}
     assert "hunter2" not in response.text
 

@@ -109,10 +109,14 @@ class Tab:
 
     def check(self, name: str) -> None:
         """Take a picture, and look for what some people could not use and for errors so far."""
+        found = self.found(name)
+        assert not found, f"{name}: {found}"
+
+    def found(self, name: str) -> list[str]:
+        """What `check` complains of."""
         SHOTS.mkdir(parents=True, exist_ok=True)
         self.page.screenshot(path=SHOTS / f"{name}.png")
-        found = [*self.problems(), *self.errors]
-        assert not found, f"{name}: {found}"
+        return [*self.problems(), *self.errors]
 
     def problems(self) -> list[str]:
         """What axe finds seriously wrong."""

@@ -101,6 +101,8 @@ _LINES = {
         "GET /runs/{run}/series",
         "GET /runs/{run}/media",
         "GET /runs/{run}/media/{media}",
+        "GET /runs/{run}/media/{media}/page",
+        "GET /runs/{run}/alerts",
         "GET /runs/{run}/output/{journal}",
         "GET /runs/{run}/export",
         "GET /runs/{run}/watch",

@@ -45,6 +45,10 @@ def receiving() -> Iterator[Receiver]:
             self.send_header("Content-Length", "0")
             self.end_headers()
 
+        def do_GET(self) -> None:
+            """What a browser asks for is kept as well."""
+            self.do_POST()
+
         def log_message(self, format: str, *args: Any) -> None:
             """Nothing is printed."""
 

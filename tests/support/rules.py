@@ -394,6 +394,8 @@ RULES: dict[tuple[str, str], Rule] = {
     ("GET", "/runs/{run}/environment"): Rule(SEE),
     ("GET", "/runs/{run}/media"): Rule(SEE),
     ("GET", "/runs/{run}/media/{media}"): Rule(SEE),
+    ("GET", "/runs/{run}/media/{media}/page"): Rule(SEE),
+    ("GET", "/runs/{run}/alerts"): Rule(SEE),
     ("GET", "/runs/{run}/output/{journal}"): Rule(SEE),
     ("GET", "/runs/{run}/export"): Rule(SEE),
     ("GET", "/runs/{run}/watch"): Rule(SEE),

@@ -337,7 +337,7 @@ def _models(scene: Scene, owners: dict[str, UserIdentity]) -> None:
 def _run(world: World, who: UserIdentity | JobIdentity, project: str) -> JournalMaker:
     name = who.name if isinstance(who, UserIdentity) else "job"
     made = JournalMaker(name=name, project=project, folder=f"of-{name}").log("train", {"loss": [1.0]}, [1])
-    about = {"kind": "text", "type": "train", "name": "note", "step": 1, "time": BEGAN, "format": "text/plain"}
+    about = {"kind": "html", "type": "train", "name": "note", "step": 1, "time": BEGAN, "format": "text/html"}
     made.add(journal.encode_media(about, b"secret")).finish()
     with world.database.writing() as session:
         number = run_service.create(session, world.state, who, CreateRun.model_validate(made.header)).number

@@ -43,5 +43,5 @@ class Turns:
     def _busy(self) -> TooManyRequests:
         seconds = max(1, round(self._wait_seconds))
         return TooManyRequests(
-            f"too many people sign in at the moment; try again in {seconds} seconds", retry_after_seconds=seconds
+            f"too many sign-ins at the moment; try again in {seconds} seconds", retry_after_seconds=seconds
         )

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from danlu.errors import DanluError, InvalidInput, TooManyRequests
-from danlu.spec.messages.catalogue import recognise
+from danlu.spec.messages.catalogue import Message, recognise, recognise_failure
 from danlu.spec.sentences import field_errors
 
 log = logging.getLogger(__name__)
@@ -35,8 +35,13 @@ def answer_to(error: DanluError) -> Response:
     headers = {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
     if isinstance(error, TooManyRequests) and error.retry_after_seconds is not None:
         headers["Retry-After"] = str(error.retry_after_seconds)
-    said = {field: recognise(text).model_dump(exclude_none=True) for field, text in error.fields.items()}
-    return JSONResponse({**error.to_wire(), "said": said}, status_code=error.status, headers=headers)
+    said = {field: _said(recognise(text)) for field, text in error.fields.items()}
+    body = {**error.to_wire(), "said": said, "message_said": _said(recognise_failure(error.message))}
+    return JSONResponse(body, status_code=error.status, headers=headers)
+
+
+def _said(message: Message) -> dict[str, Any]:
+    return message.model_dump(exclude_none=True)
 
 
 def _bad_request(request: Request, error: Exception) -> Response:
@@ -58,8 +63,9 @@ def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     names = {404: "NotFound", 405: "NotFound"}
     told = f"no {request.method} {request.url.path} here" if error.status_code in names else str(error.detail)
-    body = {"error": names.get(error.status_code, "InvalidInput"), "message": told, "fields": {}, "said": {}}
-    return JSONResponse(body, status_code=error.status_code, headers=error.headers)
+    return JSONResponse(
+        _body(names.get(error.status_code, "InvalidInput"), told), status_code=error.status_code, headers=error.headers
+    )
 
 
 def _gone(_request: Request, _error: Exception) -> Response:
@@ -69,10 +75,9 @@ def _gone(_request: Request, _error: Exception) -> Response:
 
 def _bug(request: Request, error: Exception) -> Response:
     log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    body = {
-        "error": "DanluError",
-        "message": "internal error; the server's log has the details",
-        "fields": {},
-        "said": {},
-    }
-    return JSONResponse(body, status_code=500)
+    return JSONResponse(_body("DanluError", "internal error; the server's log has the details"), status_code=500)
+
+
+def _body(error: str, message: str) -> dict[str, Any]:
+    said = _said(recognise_failure(message))
+    return {"error": error, "message": message, "fields": {}, "said": {}, "message_said": said}

@@ -124,10 +124,10 @@ def _bearer(state: ServerState, credentials: str, origin: Origin) -> Identity:
     with state.database.reading() as session:
         found = people.get_key(session, key_id)
         if found is None:
-            raise NotSignedIn(f"the API key is not known (any more); {_HINT}")
+            raise NotSignedIn(f"the API key is unknown or was deleted; {_HINT}")
         key, user = found
         if not secrets.same(key.digest, secrets.digest(secret)):
-            raise NotSignedIn(f"the API key is not known (any more); {_HINT}")
+            raise NotSignedIn(f"the API key is unknown or was deleted; {_HINT}")
         if key.expires_at is not None and key.expires_at < now:
             raise NotSignedIn(f"the API key expired on {key.expires_at:%Y-%m-%d}; {_HINT}")
         who = identity_of(session, user)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import hashlib
 import logging
@@ -65,6 +66,12 @@ ten times (decision 0115)."""
 
 MAX_FILES = 65536
 
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""Of glibc's malloc.h."""
+
+KEPT_BLOCK_BYTES, KEPT_BYTES = 32 << 20, 128 << 20
+"""The largest block, and most in all. glibc takes no larger block."""
+
 
 def _print_now(text: str) -> None:
     print(text, flush=True)
@@ -80,6 +87,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
     logging.getLogger("httpx").setLevel(logging.WARNING)
     sys.setswitchinterval(SWITCH_SECONDS)
     _allow_many_connections()
+    _keep_freed_memory()
     for folder in (settings.home, settings.server_dir, settings.work_dir, settings.objects_dir):
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)
@@ -117,7 +125,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
         gateway.stop()
         state.instruments.traces.stop()
         database.close()
-        say("Danlu is down. Running jobs go on; `danlu up` finds them again.")
+        say("Danlu has stopped. Running jobs continue; `danlu up` finds them again.")
 
 
 def _allow_many_connections() -> None:
@@ -126,6 +134,18 @@ def _allow_many_connections() -> None:
     wanted = MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _keep_freed_memory() -> None:
+    """Keep what a body took for the next one; not where the C library has no such settings (musl, macOS).
+
+    glibc gives large blocks back to the kernel, which clears each page of them before it is used again: two thirds of
+    the time of receiving 8 MiB that arrive in pieces of 256 KiB.
+    """
+    with suppress(AttributeError, OSError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(M_MMAP_THRESHOLD, KEPT_BLOCK_BYTES)
+        mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
 
 
 class _Server(uvicorn.Server):

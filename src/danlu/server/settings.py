@@ -28,19 +28,19 @@ class ServerSettings(EngineOptions, BaseSettings):
     """Port to listen on; 0 takes a free one."""
 
     endpoints_port: Optional[int] = Field(default=None, ge=0, le=65535)
-    """Port of the proxy to endpoints of jobs; 0 takes a free one. When left out: the one above `port`, or a free one
+    """Port of the proxy to endpoints of jobs; 0 takes a free one. When omitted: the one above `port`, or a free one
     when that is taken."""
 
     ssh_port: Optional[int] = Field(default=None, ge=0, le=65535)
-    """Port of the SSH gateway to running jobs; 0 takes a free one. When left out: two above `port`, or a free one when
+    """Port of the SSH gateway to running jobs; 0 takes a free one. When omitted: two above `port`, or a free one when
     that is taken."""
 
     endpoints_bare_port: Optional[int] = Field(default=None, ge=0, le=65535)
-    """Port for endpoints at a bare address such as 10.0.0.5, for the owner of a job only; none when left out. Used when
+    """Port for endpoints at a bare address such as 10.0.0.5, for the owner of a job only; none when omitted. Used when
     people open the console at an address, and `endpoints_url` is not set."""
 
     endpoints_url: str = Field(default="", pattern=r"^(https?://\*\.[^/\s*]+)?$")
-    """Address of endpoints with an asterisk for each one's own name, such as https://*.jobs.example.com. When left out:
+    """Address of endpoints with an asterisk for each one's own name, such as https://*.jobs.example.com. When omitted:
     http://*.localhost:PORT, which browsers look for on their own machine."""
 
     name: str = Field(default="", pattern=r"^([a-z0-9][a-z0-9-]{0,19})?$")
@@ -50,7 +50,7 @@ class ServerSettings(EngineOptions, BaseSettings):
     """Address under which people and jobs reach Danlu when it is not the one it listens on, such as a proxy's."""
 
     trusted_proxies: str = ""
-    """Addresses of proxies, separated by commas, whose X-Forwarded-For is trusted; none when left out."""
+    """Addresses of proxies, separated by commas, whose X-Forwarded-For is trusted; none when omitted."""
 
     registration: Literal["open", "approval", "closed"] = "approval"
     """Whether registered users are active at once, wait for approval by an admin, or are rejected."""
@@ -59,7 +59,7 @@ class ServerSettings(EngineOptions, BaseSettings):
     """Project that users join when no admin approves them (open registration, OIDC)."""
 
     oidc_issuer: str = ""
-    """Address of an OpenID Connect provider that people can sign in with; none when left out."""
+    """Address of an OpenID Connect provider that people can sign in with; none when omitted."""
 
     oidc_client_id: str = ""
     """Name under which the provider knows this server."""
@@ -74,13 +74,13 @@ class ServerSettings(EngineOptions, BaseSettings):
     """Whether users who come from the provider for the first time are active at once or wait for an admin."""
 
     database_url: str = ""
-    """SQLite in the data folder when left out; postgresql://USER:PASSWORD@HOST/NAME for several servers."""
+    """SQLite in the data folder when omitted; postgresql://USER:PASSWORD@HOST/NAME for several servers."""
 
     objects_url: str = ""
-    """Where objects are: s3://BUCKET or s3://BUCKET/FOLDER; a folder in the data folder when left out."""
+    """Where objects are: s3://BUCKET or s3://BUCKET/FOLDER; a folder in the data folder when omitted."""
 
     s3_endpoint: str = Field(default="", pattern=r"^(https?://[^/\s]+)?$")
-    """Address of the S3 service, without the bucket; that of AWS in the region when left out."""
+    """Address of the S3 service, without the bucket; that of AWS in the region when omitted."""
 
     s3_region: str = "us-east-1"
     """Region of the S3 service; part of every signature."""
@@ -164,7 +164,7 @@ class ServerSettings(EngineOptions, BaseSettings):
 
     otlp_endpoint: str = Field(default="", pattern=r"^(https?://[^\s]+)?$")
     """Address of an OpenTelemetry collector that takes OTLP over HTTP, such as http://localhost:4318; no traces when
-    left out."""
+    omitted."""
 
     alert_seconds: float = Field(default=15.0, ge=0.1, le=3600)
     """Seconds between two looks at what might be wrong with running jobs."""
@@ -186,10 +186,10 @@ class ServerSettings(EngineOptions, BaseSettings):
 
     webhook_networks: str = ""
     """Networks, separated by commas, that webhooks may be sent to beside public addresses, such as 10.1.0.0/16; plain
-    http:// is allowed there. None when left out: people could reach services of this machine and its networks."""
+    http:// is allowed there. None when omitted: people could reach services of this machine and its networks."""
 
     smtp_host: str = ""
-    """Mail server that e-mail is sent by; no e-mail when left out."""
+    """Mail server that e-mail is sent by; no e-mail when omitted."""
 
     smtp_port: int = Field(default=587, ge=1, le=65535)
     """Port of the mail server."""
@@ -198,7 +198,7 @@ class ServerSettings(EngineOptions, BaseSettings):
     """How the connection to the mail server is encrypted."""
 
     smtp_user: str = ""
-    """Name to sign in at the mail server with; it is not signed in when left out."""
+    """Name to sign in at the mail server with; it is not signed in when omitted."""
 
     smtp_password_file: Path | None = None
     """File with the password that goes with the name."""

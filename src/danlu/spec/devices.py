@@ -41,3 +41,9 @@ class Device(BaseModel):
 
     uuid: Optional[str] = None
     """UUID (NVIDIA), if known."""
+
+    super_pod: Optional[str] = None
+    """The super pod that it is in (NPUs of an Atlas A3), if known."""
+
+    super_device: Optional[str] = None
+    """Its number in that super pod."""

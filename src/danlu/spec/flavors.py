@@ -28,7 +28,7 @@ class Flavor(BaseModel):
     """Devices of a node: TYPE[:MODEL][:COUNT]."""
 
     cpus: Annotated[Optional[float], Number] = Field(default=None, gt=0, le=4096, allow_inf_nan=False)
-    """Cores reserved on a node; nothing is reserved when left out."""
+    """Cores reserved on a node; nothing is reserved when omitted."""
 
     memory: Optional[Bytes] = None
     """Memory reserved on a node, such as 64GiB."""

@@ -39,7 +39,7 @@ class Framework(BaseModel):
     """Variables of the command; variables of the job override them."""
 
     launch: tuple[LaunchMode, ...] = Field(default=(), max_length=20)
-    """Launch modes that it supports; all when left out."""
+    """Launch modes that it supports; all when omitted."""
 
     purpose: Purpose = Purpose.TRAINING
     """`training`: offered to jobs; `inference`: what registered models run in."""

@@ -113,7 +113,7 @@ class Resources(_Frozen):
     """Devices on every node: TYPE[:MODEL][:COUNT]. `cpu:2` means two processes per node."""
 
     cpus: Annotated[Optional[float], Number] = Field(default=None, gt=0, le=4096, allow_inf_nan=False)
-    """Cores reserved on every node; nothing is reserved when left out."""
+    """Cores reserved on every node; nothing is reserved when omitted."""
 
     memory: Optional[Bytes] = None
     """Memory reserved on every node, such as 4GB."""
@@ -149,7 +149,7 @@ class Retry(_Frozen):
     """Maximum number of retries after the first attempt."""
 
     on: tuple[str, ...] = ()
-    """Reason codes, or exit:N, that are retried; when left out, those that the catalogue marks as retried."""
+    """Reason codes, or exit:N, that are retried; when omitted, those that the catalogue marks as retried."""
 
     backoff: Seconds = 5.0
     """Delay before the first retry; it doubles each time, up to an hour."""
@@ -283,7 +283,7 @@ class JobSpec(_Frozen):
     """Time limit of an attempt."""
 
     idle_limit: Optional[IdleSeconds] = None
-    """The job ends when nobody has used it for so long and it did nothing (`1m` or more), with an alert before."""
+    """The job is stopped after being idle for this long (`1m` or more), with an alert before."""
 
     max_wait: Optional[Seconds] = None
     """Time limit in the queue before the first attempt."""

@@ -91,11 +91,11 @@ CATALOGUE: dict[str, Entry] = {
     "drained": Entry(
         "Only drained nodes have what the job requests, and no jobs are started there.",
         Fault.PLATFORM,
-        "Wait until an admin opens them again (`danlu nodes` shows why they are drained), or request less.",
+        "Wait until an admin resumes scheduling on them (`danlu nodes` shows why they are drained), or request less.",
         False,
     ),
     "no_nodes": Entry(
-        "No node is reachable.",
+        "No node is online.",
         Fault.PLATFORM,
         "Check `danlu nodes` and the server's log.",
         False,
@@ -122,15 +122,13 @@ CATALOGUE: dict[str, Entry] = {
         False,
     ),
     "unreachable": Entry(
-        "The node is unreachable. The job is kept, because it may still be running.",
+        "The node is offline. The job is kept, because it may still be running.",
         Fault.PLATFORM,
-        "Check the node. The job continues as soon as the node is reachable.",
+        "Check the node. The job continues as soon as the node is online.",
         False,
     ),
     # ends
-    "done": Entry(
-        "The command succeeded on every node.", Fault.NOBODY, "Run `danlu store ls` to see the output.", False
-    ),
+    "done": Entry("Completed on all nodes.", Fault.NOBODY, "Run `danlu store ls` to see the output.", False),
     "exit_code": Entry(
         "The command ended with a code other than 0.",
         Fault.USER,
@@ -150,7 +148,7 @@ CATALOGUE: dict[str, Entry] = {
         False,
     ),
     "disk_limit": Entry(
-        "The task held more on the disk than a task may, or a file of it grew beyond that.",
+        "The task exceeded its limit of disk space, or one of its files did.",
         Fault.USER,
         "Write less, remove old checkpoints, or ask an admin for a higher `max_disk_bytes`.",
         False,
@@ -201,7 +199,7 @@ CATALOGUE: dict[str, Entry] = {
     "image_failed": Entry(
         "The image could not be pulled.",
         Fault.TRANSIENT,
-        "Start the job again. If it persists, pull the image on the node by hand.",
+        "Start the job again. If it persists, pull the image on the node manually.",
         True,
     ),
     "staging_failed": Entry(
@@ -230,7 +228,7 @@ CATALOGUE: dict[str, Entry] = {
         True,
     ),
     "lost": Entry(
-        "The process that supervises a task is gone and did not record an end.",
+        "The process that supervises a task disappeared without recording an end.",
         Fault.TRANSIENT,
         "The node may have rebooted. Start the job again, or give it a retry policy.",
         True,
@@ -255,7 +253,7 @@ CATALOGUE: dict[str, Entry] = {
     ),
     "max_duration": Entry("The job ran longer than its max_duration.", Fault.USER, "Increase max_duration.", False),
     "idle_limit": Entry(
-        "Nobody used the job for as long as its idle_limit.",
+        "The job was idle for as long as its idle_limit.",
         Fault.NOBODY,
         "Start it again with `danlu start`; a longer idle_limit lets it wait longer.",
         False,
@@ -264,7 +262,7 @@ CATALOGUE: dict[str, Entry] = {
         "The job was stopped by a user.", Fault.NOBODY, "Run `danlu start` to run it again.", False
     ),
     "cannot_plan": Entry(
-        "The job cannot run as it is described.",
+        "The job cannot run with this configuration.",
         Fault.USER,
         "Fix what the message says, and submit the job again.",
         False,

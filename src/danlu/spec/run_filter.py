@@ -6,7 +6,7 @@
     comparison  operand ("=" "==" "!=" "<" "<=" ">" ">=" "~") value | operand ["not"] "in" "(" value ("," value)* ")"
     operand     field | ("min" | "max" | "last") "(" field ")"
     field       words separated by dots; other characters than these in backquotes
-    value       number | "text" | 'text' | word
+    value       number | "text" | 'text' | word | inf | -inf | nan
 
 `~` is "contains". Without a function a metric means its last value.
 Lists are sorted by `-val/acc`, `hparams.lr`, `name`.
@@ -23,8 +23,8 @@ from danlu.errors import InvalidInput
 MAX_CHARS = 4000
 MAX_DEPTH = 50
 OWN_FIELDS = (
-    "name", "id", "state", "folder", "owner", "job", "attempt", "label", "description", "step", "epoch",
-    "created", "started", "ended",
+    "name", "id", "state", "folder", "owner", "job", "attempt", "label", "description", "group", "parent",
+    "step", "epoch", "created", "started", "ended",
 )  # fmt: skip
 VALUE_FIELDS = ("metrics", "hparams", "summary")
 SORT_FIELDS = (
@@ -37,11 +37,12 @@ _KEYWORDS = ("and", "or", "not", "in")
 _TOKEN = re.compile(
     r"""\s*(?:
       (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))
+    | (?P<odd>[+-](?:inf|infinity)(?![\w.]))
     | (?P<field>(?:[^\W\d]|`[^`]+`)(?:[\w/:%@+\-]|`[^`]+`)*(?:\.(?:[\w/:%@+\-]+|`[^`]+`))*)
     | (?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
     | (?P<sign><=|>=|==|!=|=|<|>|~|\(|\)|,)
     )""",
-    re.VERBOSE,
+    re.VERBOSE | re.IGNORECASE,
 )
 
 Value = Union[float, str, bool]
@@ -248,6 +249,13 @@ class _Parser:
     def _fail(self, problem: str) -> NoReturn:
         token = self._peek()
         _wrong(self._text, len(self._text.rstrip()) if token is None else token.at, problem)
+
+
+def odd_number(value: Value) -> Optional[float]:
+    """NaN or infinity, where a word stands for one; None for every other value."""
+    if not isinstance(value, str) or not re.fullmatch(r"nan|[+-]?inf(inity)?", value, re.IGNORECASE):
+        return None
+    return float(value)
 
 
 class RunSort(NamedTuple):

@@ -13,7 +13,8 @@ MAX_FOLDER_DEPTH = 20
 SYSTEM = "system"
 """Metric type of machine usage. Its steps are seconds, so branches do not hide it."""
 
-_RUN_ID = re.compile(r"run-[a-z2-7]{26}")
+RUN_ID = r"^run-[a-z2-7]{26}$"
+_RUN_ID = re.compile(RUN_ID)
 RUN_ID_BEGINS = re.compile(r"run-[a-z2-7]{1,25}")
 _JOURNAL = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}")
 

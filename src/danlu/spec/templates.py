@@ -11,7 +11,7 @@ from danlu.spec.sentences import suggestion
 
 
 def check_template(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Validate the fields of a template; name and command may be left out.
+    """Validate the fields of a template; name and command may be omitted.
 
     Raise InvalidSpec with one message per invalid field.
     """

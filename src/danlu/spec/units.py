@@ -54,7 +54,7 @@ def parse_device(value: str) -> DeviceRequest:
         model, number = number, "1"
     count = int(number[:9])
     if count < 1 or count > 1024:
-        raise ValueError(f"expected 1 to 1024 devices per node, got {count} in {value[:40]!r}")
+        raise ValueError(f"expected 1 to 1024 devices per node, got {value[:40]!r}")
     return DeviceRequest(type=kind, model=model, count=count)
 
 

@@ -35,13 +35,15 @@ def can_make_machines() -> bool:
 class Machines:
     """A context: `run` executes on a machine, `enter` moves the calling thread to one, `cut` takes its cable out."""
 
-    def __init__(self, names: Sequence[str], log: Path) -> None:
-        self.addresses = {name: f"{NETWORK}{FIRST_HOST + number}" for number, name in enumerate(names)}
+    def __init__(self, names: Sequence[str], log: Path, *, network: str = NETWORK) -> None:
+        """`network`: how all addresses begin; the first machine is number 10."""
+        self.addresses = {name: f"{network}{FIRST_HOST + number}" for number, name in enumerate(names)}
+        self._network = network
         self._log = log
         self._pids: dict[str, int] = {}
 
     def __enter__(self) -> Machines:
-        command = [sys.executable, "-m", __name__, *self.addresses]
+        command = [sys.executable, "-m", __name__, self._network, *self.addresses]
         with self._log.open("ab") as log:
             self._keeper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         self._pids = self._hear()
@@ -149,7 +151,7 @@ class Machines:
         return answer
 
 
-def _keep(names: Sequence[str]) -> None:
+def _keep(network: str, names: Sequence[str]) -> None:
     """The process that everything descends from."""
     for told in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(told, lambda *_: None)  # whoever ends the tests ends it too: it goes when its input is closed
@@ -158,11 +160,11 @@ def _keep(names: Sequence[str]) -> None:
     pids = {SWITCH: os.getpid()}
     try:
         _ip("link add bridge type bridge")
-        _ip(f"addr add {NETWORK}1/24 dev bridge")
+        _ip(f"addr add {network}1/24 dev bridge")
         _ip("link set bridge up")
         _ip("link set lo up")
         for number, name in enumerate(names):
-            pids[name] = _make_machine(name, f"{NETWORK}{FIRST_HOST + number}")
+            pids[name] = _make_machine(name, f"{network}{FIRST_HOST + number}")
         print(json.dumps(pids), flush=True)
         for line in sys.stdin:
             print(json.dumps(_answer(json.loads(line), pids)), flush=True)
@@ -234,4 +236,4 @@ def _ip(words: str) -> None:
 
 
 if __name__ == "__main__":
-    _keep(sys.argv[1:])
+    _keep(sys.argv[1], sys.argv[2:])

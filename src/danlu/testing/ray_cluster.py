@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,11 +29,14 @@ class RayCluster:
     def __init__(self, machines: Machines, folder: Path, *, token: str) -> None:
         self.machines = machines
         self.folder = folder
+        self.env_of: Mapping[str, Mapping[str, str]] = {}
+        """What is added to the variables of a machine's Ray."""
+
         self.address = f"{machines.addresses[HEAD]}:{GCS_PORT}"
         self.token = token
         self.env = {
             **{name: value for name, value in os.environ.items() if not name.startswith(("DANLU_", "RAY_"))},
-            **({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token} if token else {"RAY_AUTH_MODE": "disabled"}),
+            **(self._token_variables() if token else {"RAY_AUTH_MODE": "disabled"}),
             "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_DISABLE_IMPORT_WARNING": "1",
             "RAY_gcs_storage": "rocksdb",
@@ -41,6 +44,13 @@ class RayCluster:
             "RAY_gcs_rpc_server_reconnect_timeout_s": "300",
             "RAY_health_check_failure_threshold": "12",
         }
+
+    def _token_variables(self) -> dict[str, str]:
+        """As the guide says: a file that only root reads."""
+        file = self.folder / "token"
+        file.touch(mode=0o600)
+        file.write_text(self.token)
+        return {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(file)}
 
     @property
     def server_options(self) -> tuple[str, ...]:
@@ -67,9 +77,10 @@ class RayCluster:
 
     def _start(self, name: str, words: list[str]) -> None:
         """Ray's daemon ends when its own agents do not listen within 15 s, so that they go before all others here."""
+        env = {**self.env, **self.env_of.get(name, {})}
         for is_last in (False,) * (NUM_TRIES - 1) + (True,):
             try:
-                self.machines.wait(self.machines.start(name, words, env=self.env, is_urgent=True))
+                self.machines.wait(self.machines.start(name, words, env=env, is_urgent=True))
             except RuntimeError:
                 self.machines.end_all_on(name)
                 if is_last:
@@ -87,13 +98,23 @@ class RayCluster:
 
 @contextmanager
 def running_ray(
-    folder: Path, *, workers: Sequence[str] = ("one", "two"), has_token: bool = True, has_dashboard: bool = False
+    folder: Path,
+    *,
+    workers: Sequence[str] = ("one", "two"),
+    has_token: bool = True,
+    has_dashboard: bool = False,
+    env_of: Mapping[str, Mapping[str, str]] | None = None,
+    spare: Sequence[str] = (),
 ) -> Iterator[RayCluster]:
-    """Run a cluster and be on its head. Sockets of Ray need a short path: give a folder right below /tmp."""
+    """Run a cluster and be on its head. Sockets of Ray need a short path: give a folder right below /tmp.
+
+    `spare`: machines that are there and have not joined.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    with Machines((HEAD, *workers), folder / "machines.log") as machines:
+    with Machines((HEAD, *workers, *spare), folder / "machines.log") as machines:
         token = secrets.token_hex(16) if has_token else ""
         cluster = RayCluster(machines, folder, token=token)
+        cluster.env_of = env_of or {}
         cluster.start_head(has_dashboard=has_dashboard)
         cluster.start_workers(workers)
         with machines.enter(HEAD):

@@ -130,7 +130,7 @@ class CommitArtifact(BaseModel):
 
 
 class ChangeArtifact(Body):
-    """What is left out stays as it is."""
+    """What is omitted stays as it is."""
 
     labels: Optional[list[str]] = Field(default=None, max_length=100)
     description: Optional[str] = Field(default=None, max_length=100_000)

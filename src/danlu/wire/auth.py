@@ -66,7 +66,7 @@ class SetDefaultProject(Body):
 class MakeKey(Body):
     name: Line = Field(default="", max_length=100)
     expires_in_days: Optional[int] = Field(default=None, ge=1, le=3650)
-    """No end when left out. Asked for with a key that ends, the new one must not end later."""
+    """No end when omitted. Asked for with a key that ends, the new one must not end later."""
 
     signs: bool = False
     """Whether it signs requests of Tencent Cloud's SDK, where the server answers those."""

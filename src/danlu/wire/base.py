@@ -47,6 +47,9 @@ class ErrorOut(Answer):
     said: dict[str, Message] = {}
     """What is wrong with fields, with codes and parameters: for other languages."""
 
+    message_said: Optional[Message] = None
+    """The same of the message itself."""
+
 
 class GoneOut(Answer):
     """Something that is not there any more, or not for you."""

@@ -17,7 +17,7 @@ class MakeFlavor(Flavor):
 
 
 class ChangeFlavor(Body):
-    """What is left out stays. Jobs that were submitted before keep the shape and the price that they have."""
+    """What is omitted stays. Jobs that were submitted before keep the shape and the price that they have."""
 
     device: Optional[Device_] = None
     cpus: Annotated[Optional[float], Number] = Field(default=None, ge=0, le=4096, allow_inf_nan=False)

@@ -12,7 +12,7 @@ class FlowNode(Answer):
     """Something that data flows through."""
 
     id: str
-    """`kind:key`, as edges name it; `hidden:<number>` for what is not yours to see."""
+    """`kind:key`, as edges name it; `hidden:<number>` for what you have no access to."""
 
     kind: NodeKind
     key: Optional[str] = None
@@ -26,7 +26,7 @@ class FlowNode(Answer):
     """Steps from the node that was asked for; negative towards what it comes from."""
 
     is_hidden: bool = False
-    """Whether it belongs to a project that is not yours to see."""
+    """Whether it belongs to a project that you have no access to."""
 
     state: Optional[str] = None
     """Of a job or a run."""

@@ -17,7 +17,7 @@ class MakeFramework(Framework):
 
 
 class ChangeFramework(Body):
-    """What is left out stays. Jobs that were submitted before keep what they have."""
+    """What is omitted stays. Jobs that were submitted before keep what they have."""
 
     title: Optional[Annotated[Text, Field(max_length=200)]] = None
     image: Optional[Annotated[Text, Field(max_length=600)]] = None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
 from pydantic import Field
 
 from danlu.spec.messages.catalogue import Message
 from danlu.spec.money import Money
+from danlu.spec.monitoring.job_events import JobEventKind
 from danlu.spec.reasons import Fault, Reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
 from danlu.wire.base import Answer, Body, Moment
@@ -132,6 +133,8 @@ class JobOut(JobSummary):
     notes: list[str] = []
     """What people should know about how it runs, such as what is not isolated."""
 
+    notes_said: list[Message] = []
+
 
 class FavouriteOut(Answer):
     """A job that you want to find again."""
@@ -166,7 +169,9 @@ class EventOut(Answer):
     id: int
     at: Moment
     attempt: int
-    kind: str
+    kind: Union[JobEventKind, str]
+    """A word of a newer server stays as it is."""
+
     message: str
     said: Optional[Message] = None
     """What the message says, with a code and parameters: for other languages."""
@@ -218,6 +223,7 @@ class ExplanationOut(Answer):
 
     starts: list[str]
     succeeds: str
+    succeeds_said: Optional[Message] = None
     notes: list[str]
     tasks: list[TaskExplanationOut]
 
@@ -268,6 +274,8 @@ class PlanOut(Answer):
 
     notes: list[str] = []
     """What is not isolated where it would run, and which secrets are set (names only)."""
+
+    notes_said: list[Message] = []
 
     explanation: Optional[ExplanationOut] = None
     """When it was asked for."""

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Annotated, Optional
+
+from pydantic import WithJsonSchema
 
 from danlu.spec.states import JobState
 from danlu.wire.base import Answer
+
+# What reads descriptions of APIs knows lists of one type better than pairs.
+Mark = Annotated[
+    tuple[int, float], WithJsonSchema({"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2})
+]
 
 
 class LogChunk(Answer):
@@ -54,7 +61,7 @@ class LogLines(Answer):
     rows: list[int]
     """Rows that the cursor of a terminal moves down in each piece; negative when it moves up."""
 
-    marks: list[tuple[int, float]]
+    marks: list[Mark]
     """Offset and Unix time: when the log had this length. Samples."""
 
 

@@ -14,7 +14,7 @@ MAX_COMPARED = 50
 
 
 class Environment(Body):
-    """What it takes to run a model. Everything may be left out."""
+    """What it takes to run a model. Everything may be omitted."""
 
     image: Optional[str] = Field(default=None, max_length=500)
     """The container image that inference runs in."""
@@ -28,13 +28,13 @@ class RegisterModel(Body):
 
     name: str
     project: Optional[str] = Field(default=None, max_length=100)
-    """Whose model it is; the first project that you may use when left out."""
+    """Whose model it is; the first project that you may use when omitted."""
 
     job: Optional[str] = Field(default=None, max_length=200)
     """Id or name of a job: its output is the model."""
 
     folder: Optional[str] = Field(default=None, max_length=900)
-    """Which part of the job's output; when left out, `model/` if the job has written there, otherwise all of it."""
+    """Which part of the job's output; when omitted, `model/` if the job has written there, otherwise all of it."""
 
     artifact: Optional[str] = Field(default=None, max_length=300)
     """Id of a version, or `name:3`."""
@@ -46,10 +46,10 @@ class RegisterModel(Body):
     """Whose metrics and hyperparameters the version gets; found automatically for jobs and artifacts."""
 
     copy_files: Optional[bool] = None
-    """Whether the version gets files of its own. When left out: yes, but for artifacts, which do not change."""
+    """Whether the version gets files of its own. When omitted: yes, but for artifacts, which do not change."""
 
     to: Optional[str] = Field(default=None, max_length=1000)
-    """Folder for the copy; `models/<name>/<version id>/` in the project's bucket when left out."""
+    """Folder for the copy; `models/<name>/<version id>/` in the project's bucket when omitted."""
 
     format: str = Field(default="", max_length=60)
     framework: str = Field(default="", max_length=100)
@@ -91,7 +91,7 @@ class RegisterModel(Body):
 
 
 class ChangeModel(Body):
-    """What is left out stays as it is."""
+    """What is omitted stays as it is."""
 
     description: Optional[str] = Field(default=None, max_length=100_000)
     tags: Optional[dict[TagText, TagText]] = Field(default=None, max_length=50)

@@ -7,6 +7,7 @@ from typing import Optional
 from pydantic import Field, field_validator
 
 from danlu.spec.devices import Device
+from danlu.spec.messages.catalogue import Message
 from danlu.wire.base import Answer, Body, Moment
 
 
@@ -27,7 +28,7 @@ class DrainNode(Body):
     def _is_a_sentence(cls, value: str) -> str:
         told = " ".join(value.split())
         if not told:
-            raise ValueError("it says nothing; expected a few words such as 'kernel update'")
+            raise ValueError("expected a few words such as 'kernel update'")
         return told
 
 
@@ -65,6 +66,8 @@ class NodeOut(Answer):
 
     missing: list[str] = []
     """What is not isolated there."""
+
+    missing_said: list[Message] = []
 
     seen_at: Moment
     drain: Optional[DrainOut] = None

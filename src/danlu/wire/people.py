@@ -1,4 +1,4 @@
-"""Users and account requests on the wire."""
+"""Users and registrations on the wire."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class UserOut(Answer):
 
 
 class ChangeUser(Body):
-    """Fields that are left out stay as they are."""
+    """Fields that are omitted stay as they are."""
 
     full_name: Optional[Line] = None
     email: Optional[Line] = None

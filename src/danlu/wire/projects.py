@@ -17,14 +17,14 @@ class MakeProject(Body):
     name: ProjectName
     description: Note = ""
     owner: Optional[str] = None
-    """Its first owner; the user who creates it when left out."""
+    """Its first owner; the user who creates it when omitted."""
 
     bucket: Optional[str] = None
     """Name of a bucket that is created with it, so that its jobs have a place for code and results."""
 
 
 class ChangeProject(Body):
-    """Fields that are left out stay as they are."""
+    """Fields that are omitted stay as they are."""
 
     name: Optional[ProjectName] = None
     description: Optional[Note] = None

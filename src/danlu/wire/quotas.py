@@ -14,7 +14,7 @@ Amounts = dict[str, Union[float, str]]
 
 class SetQuotas(Body):
     project: Optional[Amounts] = Field(default=None, max_length=50)
-    """The quota of the whole project; what it does not name has no limit. Left out: it stays as it is."""
+    """The quota of the whole project; what it does not name has no limit. Omitted: it stays as it is."""
 
     users: dict[str, Amounts] = Field(default_factory=dict, max_length=1000)
     """User -> their quota in the project, in the same way. Who is not named keeps theirs."""

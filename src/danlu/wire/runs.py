@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from danlu.spec.runs import RunState
+from danlu.spec.runs import RUN_ID, RunState
 from danlu.spec.states import Word
 from danlu.wire.base import Answer, Body, Moment
 
@@ -36,6 +36,12 @@ class CreateRun(BaseModel):
     folder: Optional[str] = Field(default=None, max_length=500)
     labels: list[str] = Field(default=[], max_length=100)
     description: str = Field(default="", max_length=100_000)
+    group: Optional[str] = Field(default=None, max_length=200)
+    """A word that several runs share."""
+
+    parent: Optional[str] = Field(default=None, pattern=RUN_ID)
+    """The id of the run that it is a part of."""
+
     hparams: dict[str, Any] = {}
     job: Optional[str] = Field(default=None, max_length=40)
     attempt: Optional[int] = Field(default=None, ge=0, lt=2**31)
@@ -49,7 +55,7 @@ class CreateRun(BaseModel):
 
 
 class ChangeRun(Body):
-    """What is left out stays as it is."""
+    """What is omitted stays as it is."""
 
     name: Optional[str] = Field(default=None, min_length=1, max_length=200)
     folder: Optional[str] = Field(default=None, max_length=500)
@@ -93,6 +99,12 @@ class RunSummary(Answer):
     attempt: Optional[int] = None
     is_own: bool = False
     """Whether it is the run that its job has of its own."""
+
+    group: Optional[str] = None
+    """A word that several runs share."""
+
+    parent: Optional[str] = None
+    """The id of the run that it is a part of; you may not see that one."""
 
     labels: list[str] = []
     hparams: dict[str, Any] = {}
@@ -144,6 +156,12 @@ class RunOut(RunSummary):
     reason: str = ""
     """What its process said when it ended."""
 
+    num_parts: int = 0
+    """Runs that say they are a part of this one, in its project."""
+
+    axes: dict[str, str] = {}
+    """Metric -> the metric that it is shown over, as type/name; `*` at the end of a key is any rest."""
+
     journals: list[JournalOut] = []
     branches: list[BranchOut] = []
 
@@ -193,6 +211,12 @@ class SeriesPoints(Line):
     num_points: int
     """On the main line, before it was thinned."""
 
+    x: Optional[list[float]] = None
+    """With `axis=own`: places on the axis that the script named, which `axis` names. None: it named none."""
+
+    axis: Optional[str] = None
+    """type/name"""
+
     hidden: list[HiddenLine] = []
     """What newer branches have superseded."""
 
@@ -213,6 +237,23 @@ class MediaOut(Answer):
     step: Optional[int] = None
     epoch: Optional[float] = None
     time: float
+
+
+class RunAlertOut(Answer):
+    """Something that a script wanted somebody to know."""
+
+    id: int
+    title: str
+    text: str
+    level: str
+    """info, warning or error"""
+
+    step: Optional[int] = None
+    time: float
+    """Seconds since 1970, by the clock of the script."""
+
+    is_told: bool
+    """Whether people were told of it; when there are many, some are only kept."""
 
 
 class FolderOut(Answer):
@@ -237,7 +278,7 @@ class PushMetrics(Body):
     """Metrics that a script or a user pushes to a job."""
 
     timestamp: Optional[float] = Field(default=None, ge=0, le=253_402_300_799, allow_inf_nan=False)
-    """Seconds since 1970; now when left out."""
+    """Seconds since 1970; now when omitted."""
 
     values: dict[str, float] = Field(min_length=1, max_length=100)
     """Name -> value. `val/acc` is the metric acc of the type val."""

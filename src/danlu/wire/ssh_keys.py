@@ -14,7 +14,7 @@ class AddSshKey(Body):
     """The line of a .pub file."""
 
     name: str = Field(default="", max_length=100)
-    """What you call it; the comment of the key when left out."""
+    """What you call it; the comment of the key when omitted."""
 
 
 class SshKeyOut(Answer):

@@ -16,7 +16,7 @@ from danlu.wire.base import Answer, Body, Moment
 class MakeBucket(Body):
     name: str
     project: Optional[str] = None
-    """The project that it belongs to; your first one when left out."""
+    """The project that it belongs to; your first one when omitted."""
 
 
 class MoveBucket(Body):

@@ -29,7 +29,7 @@ class TerminalSizeIn(Body):
 class OpenTerminal(Body):
     rank: int = Field(default=0, ge=0, le=1_000_000)
     command: Optional[list[str]] = Field(default=None, min_length=1, max_length=1000)
-    """A shell when left out."""
+    """A shell when omitted."""
 
     size: Optional[TerminalSizeIn] = None
     """Gives it a terminal; without, it has plain input and output."""

@@ -37,7 +37,7 @@ class TaskUsage(Answer):
     lines: dict[str, UsageLine]
     """`cpu` in cores, `memory` and `device_memory` in bytes, `read`, `written`, `received` and `sent` in bytes per
     second, `device` as the part of their time (0 to 1) that its devices are at work. What could not be measured is
-    left out. `received` and `sent` are of the network that all tasks of the job on the node share, and stand with
+    omitted. `received` and `sent` are of the network that all tasks of the job on the node share, and stand with
     the first of them."""
 
 

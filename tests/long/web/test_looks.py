@@ -57,7 +57,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory, browser: Browser) -> Iterato
         "example-used": "/submit?example=preemption",
         "example-roles": "/submit?example=ps_worker",
         "waits": f"/jobs/{waits.id}",
-        "waits-resources": f"/jobs/{waits.id}/usage",
+        "waits-resources": f"/jobs/{waits.id}/resources",
         **{f"job{tab.replace('/', '-')}": f"/jobs/{failed.id}{tab}" for tab in tabs},
         "logs-hits": f"/jobs/{done.id}/logs?q=42",
         "logs-all-ranks": f"/jobs/{failed.id}/logs?all=true&level=error&times=true",
@@ -93,7 +93,8 @@ def test_all_pages(browser: Browser, pages: tuple[str, dict[str, str]], language
         tab.page.wait_for_selector("main h1")
         tab.page.wait_for_load_state("load")
         tab.settle()
-        tab.check(f"{name}-{look}")
+        wrong += [f"{name}: {problem}" for problem in tab.found(f"{name}-{look}")]
+        tab.errors.clear()
         if tab.overflow() > 0:
             wrong.append(f"{name} is {tab.overflow()} px too wide")
         wrong += [f"{name}: {text!r} is cut" for text in tab.cut_texts()]

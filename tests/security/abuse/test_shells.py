@@ -99,7 +99,7 @@ def test_ten_shells_whose_output_nobody_reads_are_the_most(team: Team) -> None:
     with ExitStack() as stack:
         for _ in range(10):
             stack.enter_context(team.job.terminal(command=["yes"]))
-        with pytest.raises(TooManyRequests, match="you have 10 shells open, and that is the most; close one first"):
+        with pytest.raises(TooManyRequests, match="you have 10 shells open, which is the maximum; close one first"):
             team.job.terminal(command=["true"])
         team.bob_works()
     assert team.job.terminal(command=["true"]) is not None  # closed ones are not counted

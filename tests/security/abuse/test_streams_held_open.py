@@ -39,7 +39,7 @@ class TestExports:
             for _ in range(scene.world.settings.max_exports_per_person):
                 assert stack.enter_context(scene.ask("GET", f"/runs/{run}/export")).status() == 200
             status, headers, body = stack.enter_context(scene.ask("GET", f"/runs/{run}/export")).answer()
-            told = "you have 4 exports open, and that is the most; close one first"
+            told = "you have 4 exports open, which is the maximum; close one first"
             assert (status, headers["retry-after"], body["message"]) == (429, "10", told)
         with Api(scene.url, scene.eve) as api:  # those that were closed are not counted any more
             wait_until(lambda: api("GET", f"/runs/{run}/export").status_code == 200, lambda: None)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from danlu.engines.base import Credentials
 from danlu.engines.local import LocalEngine
-from danlu.engines.local.engine import Cluster
 from danlu.node.supervise.way_out import own_addresses
-from danlu.testing.engines import Started, Starter
+from danlu.testing.engines import Starter
 
 ADDRESSES = (
     "169.254.169.254",  # AWS, Azure, Google, Huawei, OpenStack
@@ -55,13 +53,39 @@ def test_there_is_no_way_to_the_nodes_of_its_cluster(starter: Starter, engine: L
     if not node.has_own_network or any("way out" in sentence for sentence in node.missing):
         pytest.skip("; ".join(node.missing))
     nodes, elsewhere = ("198.51.100.8", "198.51.100.9", *own_addresses()), "198.51.100.10"
-    plan = starter.plan(["python3", "-c", PROGRAM, *nodes, elsewhere])
-    credentials = Credentials(starter.server_url, starter.token, owner_id=starter.owner_id)
-    handles = engine.start_here(plan, plan.tasks, credentials=credentials, cluster=Cluster(addresses=nodes))
-    job = Started(engine, plan, handles)
-    starter.started.append(job)
+    engine.keep_away_from(nodes)
+    job = starter.start(["python3", "-c", PROGRAM, *nodes, elsewhere])
     job.wait()
     assert job.log().splitlines() == [*(f"none to {address}" for address in nodes), f"way to {elsewhere}"]
+
+
+UNTIL_CLOSED = """
+import socket, sys, time
+def leads_to(address):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        try:
+            sock.connect((address, 80))
+            return True
+        except OSError:
+            return False
+print('ready' if leads_to(sys.argv[1]) else 'closed before', flush=True)
+while leads_to(sys.argv[1]):
+    time.sleep(0.05)
+print('closed', leads_to(sys.argv[2]), flush=True)
+"""
+
+
+def test_a_machine_that_joins_later_is_closed_to_tasks_that_run(starter: Starter, engine: LocalEngine) -> None:
+    (node,) = engine.nodes()
+    if not node.has_own_network or any("way out" in sentence for sentence in node.missing):
+        pytest.skip("; ".join(node.missing))
+    joins, elsewhere = "198.51.100.8", "198.51.100.10"
+    job = starter.start(["python3", "-c", UNTIL_CLOSED, joins, elsewhere], nodes=2)
+    for rank in (0, 1):
+        job.wait_for_log("ready", rank=rank)
+    engine.keep_away_from([joins])
+    job.wait()
+    assert [job.log(rank) for rank in (0, 1)] == ["ready\nclosed True\n"] * 2
 
 
 def test_a_job_cannot_open_one(starter: Starter, engine: LocalEngine) -> None:

@@ -134,7 +134,7 @@ class TestDisabling:
         assert not reader.is_alive()
 
     def test_the_last_admin_stays(self, world: World, api: Api) -> None:
-        last = "admin is the last admin; make somebody else one first: danlu users admin NAME"
+        last = "admin is the last admin; make another user an admin first: danlu users admin NAME"
         assert told(api("POST", "/users/admin/disable", json={})) == (409, last)
         assert told(api("PATCH", "/users/admin", json={"is_admin": False})) == (409, last)
         world.add_user("ada")

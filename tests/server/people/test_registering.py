@@ -115,7 +115,7 @@ class TestInviting:
         body = {"token": token_of(link), "new_password": GOOD}
         with as_(api) as ada:
             assert ada("POST", "/session", json=body).json()["user"] == "ada"
-            assert told(ada("POST", "/session", json=body))[1].startswith("the sign-in link was used or is too old")
+            assert told(ada("POST", "/session", json=body))[1].startswith("the sign-in link was used or has expired")
         user = api.json("GET", "/users/ada")
         assert (user["state"], user["has_password"], user["projects"]) == ("active", True, {"default": "viewer"})
         assert sign_in_as(api, "ada").status_code == 200

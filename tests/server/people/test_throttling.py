@@ -98,7 +98,7 @@ class TestThrottling:
             response = api("POST", "/session", json={"name": "admin", "password": "wrong"})
             assert told(response) == (
                 429,
-                f"too many people sign in at the moment; try again in {wait_seconds} seconds",
+                f"too many sign-ins at the moment; try again in {wait_seconds} seconds",
             )
             assert response.headers["Retry-After"] == str(wait_seconds)
             assert api("GET", "/health").status_code == 200

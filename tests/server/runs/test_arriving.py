@@ -39,6 +39,8 @@ class TestArriving:
             "epoch": [1.0, 1.0, 1.0],
             "time": [BEGAN + 1, BEGAN + 2, BEGAN + 3],
             "value": [0.1, 0.5, 0.4],
+            "x": None,
+            "axis": None,
             "hidden": [],
         }
 
@@ -75,8 +77,15 @@ class TestArriving:
         made = JournalMaker().log("train", {"loss": [1.0, value]}, [1, 2])
         (metric,) = send(world, api, made)["metrics"]
         assert (metric["last"], metric["odd"], metric["high"]) == (None, odd, 1.0)
-        found = api.json("GET", "/runs", params={"filter": f"metrics.train.loss = '{odd}'"})["items"]
-        assert [run["id"] for run in found] == [made.run]
+        for text in (f"= '{odd}'", f"= {odd}", f"in ({odd.upper()}, 7)", "!= 0.5"):
+            found = api.json("GET", "/runs", params={"filter": f"metrics.train.loss {text}"})["items"]
+            assert [run["id"] for run in found] == [made.run], text
+        above = api.json("GET", "/runs", params={"filter": "metrics.train.loss > 1e300"})["items"]
+        below = api.json("GET", "/runs", params={"filter": "metrics.train.loss < 0"})["items"]
+        assert (len(above), len(below)) == ({"inf": 1}.get(odd, 0), {"-inf": 1}.get(odd, 0))
+        other = "nan" if odd != "nan" else "-Infinity"
+        assert api.json("GET", "/runs", params={"filter": f"metrics.train.loss = {other}"})["items"] == []
+        assert len(api.json("GET", "/runs", params={"filter": f"metrics.train.loss != {other}"})["items"]) == 1
         made.log("train", {"loss": [3.0]}, [3])
         (metric,) = send(world, api, made)["metrics"]
         assert (metric["last"], metric["odd"]) == (3.0, None)

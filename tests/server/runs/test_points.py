@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
+import pytest
 from pyarrow import parquet
+from sqlalchemy import event
 from tests.support.journals import BEGAN, JournalMaker
 from tests.support.runs import points, send
 from tests.support.world import Api, World
@@ -140,3 +145,50 @@ class TestMediaAndOutput:
                 break
             text += answer.content
         assert text == b"e\ntwo\nthree\n"
+
+
+class TestManySeries:
+    """What is asked of the database per series does not grow with their number."""
+
+    @pytest.mark.parametrize("file_format", ["csv", "parquet"])
+    def test_an_export_asks_for_journals_once(self, world: World, api: Api, file_format: str) -> None:
+        made = many_series(450)
+        send(world, api, made)
+        with counted(world, "run_journals") as asked:
+            answer = api("GET", f"/runs/{made.run}/export", params={"format": file_format})
+        assert len(asked) == 1
+        if file_format == "csv":
+            rows = list(csv.DictReader(io.StringIO(answer.text)))
+        else:
+            rows = parquet.read_table(io.BytesIO(answer.content)).to_pylist()
+        assert len({row["name"] for row in rows}) == 450
+        assert len(rows) == 900
+
+    def test_lines_ask_for_journals_once(self, world: World, api: Api) -> None:
+        made = many_series(300)
+        made.add(journal.encode_set("axes", {"train/*": "train/m0"}, time=BEGAN))
+        send(world, api, made)
+        with counted(world, "run_journals") as asked, counted(world, "run_series") as series:
+            query = {"run": made.run, "max_points": 10, "axis": "own"}
+            found = api.json("GET", "/runs/points", params=query)["items"]
+        assert len([one for one in found if one["x"] == [0.0, 0.0]]) == 299
+        assert (len(asked), len(series)) == (1, 1)
+
+
+def many_series(count: int) -> JournalMaker:
+    names = {f"m{number}": [float(number)] * 2 for number in range(count)}
+    return JournalMaker().log("train", names, [1, 2]).finish()
+
+
+@contextmanager
+def counted(world: World, table: str) -> Iterator[list[str]]:
+    """The questions about a table."""
+    asked: list[str] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if f"FROM {table}" in statement.replace("\n", " "):
+            asked.append(statement)
+
+    event.listen(world.database.engine, "before_cursor_execute", note)
+    yield asked
+    event.remove(world.database.engine, "before_cursor_execute", note)

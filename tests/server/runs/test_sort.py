@@ -102,3 +102,29 @@ def test_a_cursor_of_another_list_is_refused(api: Api) -> None:
         answer = api("GET", "/runs", params={"sort": sort, "cursor": text})
         assert answer.status_code == 422, text
         assert "is not a cursor of this list" in answer.json()["message"]
+
+
+def test_a_time_beyond_all_times_is_refused(api: Api) -> None:
+    for query in (
+        {"sort": "created", "cursor": cursor("9999-12-31T23:59:59-23:59", 1)},
+        {"filter": "created > '0001-01-01T00:00:00+23:59'"},
+    ):
+        assert api("GET", "/runs", params=query).status_code == 422
+
+
+def test_the_cursor_behind_a_text_of_any_characters_is_taken(world: World, api: Api) -> None:
+    for name in ("a", "b"):
+        made = JournalMaker(name=name, created_at=BEGAN)
+        made.add(journal.encode_set("hparams", {"text": "\1" * 600}, time=BEGAN))
+        send(world, api, made)
+    first = api.json("GET", "/runs", params={"sort": "hparams.text", "limit": 1})
+    second = api.json("GET", "/runs", params={"sort": "hparams.text", "limit": 1, "cursor": first["next"]})
+    assert {first["items"][0]["name"], second["items"][0]["name"]} == {"a", "b"}
+
+
+def test_infinity_is_sorted_as_a_number(listed: Any, world: World, api: Api) -> None:
+    for name, acc in (("h", float("inf")), ("i", float("-inf"))):
+        made = JournalMaker(name=name, created_at=BEGAN + ord(name)).log("val", {"acc": [0.0, acc]}, [1, 2])
+        send(world, api, made)
+    assert listed("val/acc") == "iaebh" + "fdc"
+    assert listed("-val/acc") == "hbeai" + "fdc"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from sqlalchemy import event
 from tests.support.events import Told, events
+from tests.support.statements import statements
 from tests.support.world import Api, World
 
 from danlu.server.jobs.followed import FollowedJobs, JobList
@@ -18,19 +18,6 @@ from danlu.server.streams.follower import Follower
 from danlu.store.queries import people, projects
 from danlu.testing.raw_http import RawConnection, unchunked
 from danlu.testing.waiting import wait_until
-
-
-@contextmanager
-def counted(world: World) -> Iterator[list[str]]:
-    """The statements that the database is asked meanwhile."""
-    asked: list[str] = []
-
-    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        asked.append(statement)
-
-    event.listen(world.database.engine, "before_cursor_execute", note)
-    yield asked
-    event.remove(world.database.engine, "before_cursor_execute", note)
 
 
 async def no_pool(function: Callable[..., object], *args: object) -> object:
@@ -51,7 +38,7 @@ class TestOneLook:
         board.take(board.look(board.wanted()))
         world.engine.task(job_id).log += b"second\n"
         world.tick()
-        with counted(world) as asked:
+        with statements(world) as asked:
             found = board.look(board.wanted())
         assert [piece.text.text for piece in found.tails[key][0].pieces] == ["second\n"]
         # two for what is true of the job and its tasks, one for the segment; and the beginnings of transactions
@@ -63,7 +50,7 @@ class TestOneLook:
         numbers = []
         for num_followers in (1, 100):
             followers = [Follower(world.admin, None) for _ in range(num_followers)]
-            with counted(world) as asked:
+            with statements(world) as asked:
                 for job_id in jobs:
                     for follower in followers:
                         board._following(job_id, follower).__enter__()
@@ -71,7 +58,7 @@ class TestOneLook:
             numbers.append(len(asked))
             board._subjects.clear()
         assert numbers[0] == numbers[1]
-        with counted(world) as asked:
+        with statements(world) as asked:
             JobList(world.state, no_pool).look(None)
         assert len([statement for statement in asked if statement.startswith("SELECT")]) <= 7
 

@@ -24,7 +24,12 @@ HEADER_BYTES = 4 << 20
 MAX_OBJECT_BYTES = 5 << 40
 MAX_BLOB_BYTES = 64 << 30
 
-_MLFLOW_FILES = "/api/2.0/mlflow-artifacts/artifacts"
+_MLFLOW_FILES = (
+    ("PUT", "/api/2.0/mlflow-artifacts/artifacts/{path:path}"),
+    ("PUT", "/ajax-api/2.0/mlflow-artifacts/artifacts/{path:path}"),
+    ("POST", "/api/2.0/mlflow/upload-artifact"),
+    ("POST", "/ajax-api/2.0/mlflow/upload-artifact"),
+)
 UPLOAD_BYTES = 8 << 20
 """What a body that goes to the disk counts for, with the pieces that are being written."""
 
@@ -73,13 +78,10 @@ RULES = (
     _rule("POST", "/artifacts/uploads/{artifact}/commit", MAX_MANIFEST_BYTES + HEADER_BYTES),
     _rule("POST", "/trees", 32 << 20, is_json=True),
     _rule("POST", "/jobs/{job}/metrics", 8 << 20, is_json=True),
-    _rule("PUT", f"{_MLFLOW_FILES}/{{path:path}}", MAX_OBJECT_BYTES, goes_to_disk=True, at="/compat/mlflow"),
-    _rule(
-        "PUT",
-        f"/projects/{{project}}{_MLFLOW_FILES}/{{path:path}}",
-        MAX_OBJECT_BYTES,
-        goes_to_disk=True,
-        at="/compat/mlflow",
+    *(
+        _rule(method, f"{project}{path}", MAX_OBJECT_BYTES, goes_to_disk=True, at="/compat/mlflow")
+        for method, path in _MLFLOW_FILES
+        for project in ("", "/projects/{project}")
     ),
 )
 """The routes that take more than the setting `max_body_bytes`."""

@@ -33,7 +33,7 @@ class Slots:
     def take(self, person: str) -> None:
         with self._lock:
             if self._open[person] >= self._most:
-                told = f"you have {self._most} {self._what} open, and that is the most; close one first"
+                told = f"you have {self._most} {self._what} open, which is the maximum; close one first"
                 raise TooManyRequests(told, retry_after_seconds=self._retry_seconds)
             self._open[person] += 1
 

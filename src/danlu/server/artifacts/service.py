@@ -141,7 +141,7 @@ def find(session: Session, who: Identity, version_id: str) -> ArtifactVersionRow
 def find_to_change(session: Session, who: Identity, version_id: str) -> ArtifactVersionRow:
     row = find(session, who, version_id)
     if not _can_change(session, who, row):
-        raise NotAllowed(f"{version_id} is not yours to change; ask its owner or an owner of its project")
+        raise NotAllowed(f"you may not change {version_id}; ask its owner or an owner of its project")
     return row
 
 
@@ -250,7 +250,7 @@ def check_deletable(session: Session, who: Identity, artifact: ArtifactRow) -> N
     """Refuse unless one may delete every version of it."""
     for row in artifacts.list_versions(session, artifact.number, before=None, limit=MAX_VERSIONS):
         if not _can_change(session, who, row):
-            raise NotAllowed(f"{artifact.name}:{row.version} is not yours to delete; ask an owner of its project")
+            raise NotAllowed(f"you may not delete {artifact.name}:{row.version}; ask an owner of its project")
 
 
 def remove(session: Session, state: ServerState, who: Identity, version_id: str, digests: set[str]) -> None:

@@ -92,7 +92,7 @@ def find(session: Session, who: Identity, upload_id: str) -> ArtifactUploadRow:
         raise NotFound(f"no upload {upload_id[:60]!r} of yours; begin it again")
     if isinstance(who, UserIdentity) and not rights.can_use_project(who, row.project_id):
         if rights.can_see_project(who, row.project_id):
-            raise NotAllowed(f"{row.name!r} is for a project that you may not change (any more); ask an owner of it")
+            raise NotAllowed(f"{row.name!r} belongs to a project that you may not change; ask an owner of it")
         raise NotFound(f"no upload {upload_id[:60]!r} of yours; begin it again")
     return row
 

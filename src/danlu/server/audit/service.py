@@ -74,7 +74,7 @@ def visible(session: Session, who: UserIdentity, project: str | None) -> list[in
     if project is not None:
         row = find_project(session, who, project)
         if not rights.can_own_project(who, row.id):
-            raise NotAllowed(f"what was changed in {project} is for its owners and for admins")
+            raise NotAllowed(f"only owners of {project} and admins may read its audit log")
         return [row.id]
     if who.is_admin:
         return None

@@ -10,11 +10,13 @@ from starlette.types import Receive, Scope, Send
 from danlu.errors import NotFound
 from danlu.server.console.files import Console
 from danlu.server.page_style import page
+from danlu.server.runs.media_pages import PLOTLY_SCRIPT
 
 POLICY = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; "
-        "connect-src 'self'; media-src 'self' blob:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        "connect-src 'self'; media-src 'self' blob:; frame-src 'self'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'"
     ),
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -62,6 +64,8 @@ def console_page(console: Console, request: Request) -> Response:
     if file is None:
         return JSONResponse(NotFound(f"no {path} here").to_wire(), status_code=404)
     headers = {**POLICY, "Cache-Control": file.caching}
+    if path == PLOTLY_SCRIPT:  # for frames of figures, which are of no site
+        headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     if file.encoding:
         headers["Content-Encoding"] = file.encoding
     return FileResponse(file.path, media_type=file.media_type, headers=headers)

@@ -42,7 +42,9 @@ class EndpointGate:
     def enter(self, place: Place | None, link: str) -> str:
         grant = open_grant(self._sealer, link, kind=self._link)
         if grant is None or not self._is_for(grant, place):
-            raise NotSignedIn("the link is not valid (any more): it works for a minute; `danlu open` prints a new one")
+            raise NotSignedIn(
+                "the link is invalid or has expired: it works for a minute; `danlu open` prints a new one"
+            )
         with self._database.reading() as session:
             self._admit(session, grant)
         ends_at = self._now() + timedelta(seconds=COOKIE_SECONDS)
@@ -52,7 +54,9 @@ class EndpointGate:
         found = (open_grant(self._sealer, cookie, kind=self._cookie) for cookie in cookies)
         grant = next((one for one in found if one is not None and self._is_for(one, place)), None)
         if grant is None:
-            raise NotSignedIn("you have no access here (any more); `danlu open` or the console opens this endpoint")
+            raise NotSignedIn(
+                "you don't have access to this endpoint; open it again with `danlu open` or in the console"
+            )
         with self._database.reading() as session:
             admitted = self._admit(session, grant)
         self._uses.note(grant.job_id)

@@ -39,7 +39,7 @@ def open_endpoint(
         raise WrongState(f"{row.id} is {row.state}; endpoints can be opened until a job ends")
     before = {one.name for one in endpoints.endpoints_of(session, row.id)}
     if name not in before and len(before) >= MAX_ENDPOINTS:
-        raise InvalidInput(f"{row.id} has {MAX_ENDPOINTS} endpoints, and that is the most; close one first")
+        raise InvalidInput(f"{row.id} has {MAX_ENDPOINTS} endpoints, which is the maximum; close one first")
     opened = endpoints.put_endpoint(session, row.id, name, is_shared=body.is_shared, at=state.now())
     _record(session, state, who, Action.ENDPOINT_OPEN, row, name=name)
     return _out(state, opened)

@@ -166,7 +166,7 @@ def recent_jobs(state: ServerState, who: UserIdentity) -> list[bytes]:
 
 def _rows(session: Session, state: ServerState, ids: set[str], event_id: int) -> dict[str, Change]:
     """What is told of jobs, of those that are there."""
-    rows = list(jobs.jobs_by_id(session, sorted(ids)).values())
+    rows = jobs.shown_by_id(session, sorted(ids))
     event = partial(sse.event, "job", event_id=str(event_id))
     return {
         row.id: Change(event(shown), row.project_id)

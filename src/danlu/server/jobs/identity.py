@@ -17,7 +17,7 @@ from danlu.spec.paths import ARTIFACT, SCHEME, parse_store_path
 from danlu.store.queries import attempts, jobs, people, projects
 from danlu.store.sql.tables import AttemptRow, JobRow, UserRow
 
-_OVER = "the job's token is not valid (any more): its attempt has ended"
+_OVER = "the job's token is no longer valid: its attempt has ended"
 
 
 def job_identity(session: Session, token: str) -> JobIdentity:

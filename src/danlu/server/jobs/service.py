@@ -166,7 +166,7 @@ def list_jobs(
         tags=asked.tags,
         favourite_of=who.user_id if asked.favourites else None,
     )
-    rows, after = cut(jobs.list_jobs(session, wanted, before=before, limit=limit + 1), limit, lambda row: row.id)
+    rows, after = cut(jobs.list_shown(session, wanted, before=before, limit=limit + 1), limit, lambda row: row.id)
     return Page(items=rows_out(session, rows, now), next=after)
 
 
@@ -354,7 +354,7 @@ def _visible(who: UserIdentity, job_id: str, row: JobRow | None) -> JobRow:
 
 def _changeable(who: UserIdentity, row: JobRow) -> JobRow:
     if not rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id):
-        raise NotAllowed(f"{row.id} is not yours to change; ask its owner or an owner of its project")
+        raise NotAllowed(f"you may not change {row.id}; ask its owner or an owner of its project")
     return row
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -17,13 +16,14 @@ from danlu.spec.reasons import Reason
 from danlu.spec.states import AttemptState, Desired, JobState, TaskState
 from danlu.spec.terms import Terms, as_asked
 from danlu.store.queries import attempts, models, people, runs
+from danlu.store.queries.jobs import Listed, listed
 from danlu.store.sql.tables import AttemptRow, EventRow, JobRow, TaskRow
 from danlu.wire.jobs import AttemptOut, EventOut, JobOut, JobSummary, PlanOut, TaskOut
 
 HIDDEN = "******"
 
 
-def rows_out(session: Session, rows: Sequence[JobRow], now: datetime) -> list[JobSummary]:
+def rows_out(session: Session, rows: Sequence[Listed], now: datetime) -> list[JobSummary]:
     """Jobs for a list, with three queries for all of them."""
     projects = people.projects_by_id(session)
     owners = people.names_of_users(session, {row.owner_id for row in rows})
@@ -41,7 +41,7 @@ def job_out(session: Session, row: JobRow, now: datetime) -> JobOut:
     made = attempts.attempts_of(session, row.id) if row.attempt else []
     tasks = attempts.tasks_of(session, row.id) if row.attempt else []
     common = {
-        **_common(row, projects, owners),
+        **_common(listed(row), projects, owners),
         **_cost(row, [(attempt.started_at, attempt.ended_at) for attempt in made], now),
         **_progress(session, row.id),
         "models": _models(session, row),
@@ -51,7 +51,7 @@ def job_out(session: Session, row: JobRow, now: datetime) -> JobOut:
 
 def new_job_out(row: JobRow, *, project: str, owner: str) -> JobOut:
     """A job that has just been submitted: nothing of it needs to be looked up."""
-    common = _common(row, {row.project_id: project}, {row.owner_id: owner})
+    common = _common(listed(row), {row.project_id: project}, {row.owner_id: owner})
     return _whole({**common, **_cost(row, [], row.created_at)}, row, [], [])
 
 
@@ -66,6 +66,7 @@ def _whole(common: dict[str, object], row: JobRow, shown: Sequence[AttemptOut], 
             "output": row.output,
             "attempts": list(shown),
             "notes": notes,
+            "notes_said": [recognise(note) for note in notes],
         }
     )
 
@@ -84,12 +85,17 @@ def event_out(row: EventRow) -> EventOut:
 
 
 def plan_out(plan: Plan, notes: Sequence[str], explanation: Explanation | None, terms: Terms | None) -> PlanOut:
-    told = None if explanation is None else asdict(explanation)
+    told = None if explanation is None else _explained(explanation)
     price = {} if terms is None or terms.price_per_hour is None else _price(terms)
-    return PlanOut.model_validate({**plan.model_dump(mode="json"), **price, "notes": list(notes), "explanation": told})
+    said = {"notes": list(notes), "notes_said": [recognise(note) for note in notes]}
+    return PlanOut.model_validate({**plan.model_dump(mode="json"), **price, **said, "explanation": told})
 
 
-def _common(row: JobRow, projects: Mapping[int, str], owners: Mapping[int, str]) -> dict[str, object]:
+def _explained(explanation: Explanation) -> dict[str, object]:
+    return {**asdict(explanation), "succeeds_said": recognise(explanation.succeeds)}
+
+
+def _common(row: Listed, projects: Mapping[int, str], owners: Mapping[int, str]) -> dict[str, object]:
     return {
         "id": row.id,
         "name": row.name,
@@ -99,20 +105,20 @@ def _common(row: JobRow, projects: Mapping[int, str], owners: Mapping[int, str])
         "desired": Desired(row.desired),
         "reason": Reason(code=row.reason_code, message=row.reason_message),
         "said": recognise(row.reason_message),
-        "nodes": row.spec["nodes"],
-        "device": _device(row.spec),
-        "on": _on(row.spec),
-        "launch": row.spec["launch"],
+        "nodes": row.nodes,
+        "device": _device(row),
+        "on": _on(row),
+        "launch": row.launch,
         "attempt": row.attempt,
         "priority": row.priority,
-        "tags": row.spec["tags"],
+        "tags": row.tags,
         "created_at": row.created_at,
         "started_at": row.started_at,
         "ended_at": row.ended_at,
     }
 
 
-def _cost(row: JobRow, held: Sequence[Span], now: datetime) -> dict[str, object]:
+def _cost(row: JobRow | Listed, held: Sequence[Span], now: datetime) -> dict[str, object]:
     """What the job costs, from what is stored; nothing when it has no flavor."""
     terms = None if row.terms is None else Terms.model_validate(row.terms)
     if terms is None or terms.price_per_hour is None:
@@ -143,18 +149,18 @@ def _progress(session: Session, job_id: str) -> dict[str, object]:
     return {"run": run.id, "step": run.step, "total_steps": run.total_steps, "progress": progress}
 
 
-def _device(spec: Mapping[str, Any]) -> str:
-    """What the nodes of a job have; of roles that differ, what the first one has. Specs of older jobs have no roles."""
-    roles = spec.get("roles")
-    return str((next(iter(roles.values())) if roles else spec)["resources"]["device"])
+def _device(row: Listed) -> str:
+    """What the nodes of a job have; of roles that differ, what the first one has."""
+    first = next(iter((row.roles or {}).values()), None)
+    return row.device if first is None else str(first["resources"]["device"])
 
 
-def _on(spec: Mapping[str, Any]) -> str:
+def _on(row: Listed) -> str:
     """Nodes and devices in a word, for lists."""
-    roles = spec.get("roles") or {}
+    roles = row.roles or {}
     return (
         ", ".join(f"{role['count']}x {role['resources']['device']} {name}" for name, role in roles.items())
-        or f"{spec['nodes']}x {spec['resources']['device']}"
+        or f"{row.nodes}x {row.device}"
     )
 
 

@@ -185,7 +185,7 @@ def _check_delete(
     for row in rows:
         title = f"{model.name}:{row.version}"
         if not rights.can_change_job(who, project_id=model.project_id, owner_id=row.owner_id):
-            raise NotAllowed(f"{title} is not yours to delete; ask its owner or an owner of its project")
+            raise NotAllowed(f"you may not delete {title}; ask its owner or an owner of its project")
         if not with_files:
             continue
         if not row.is_copied:

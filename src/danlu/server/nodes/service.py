@@ -15,6 +15,7 @@ from danlu.server.invalid import bad_field
 from danlu.server.scope import visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
+from danlu.spec.messages.catalogue import recognise
 from danlu.spec.nodes import NodeInfo
 from danlu.store.metrics.usage import UsageFiles
 from danlu.store.queries import attempts, holdings, nodes, people
@@ -157,6 +158,7 @@ def _node_out(
         image_problem=info.image_problem,
         pythons=list(info.pythons),
         missing=list(info.missing),
+        missing_said=[recognise(text) for text in info.missing],
         seen_at=row.seen_at,
         drain=drained,
     )

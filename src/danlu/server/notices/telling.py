@@ -18,6 +18,7 @@ from danlu.spec.monitoring.events import DeliveryState, EventKind, HookScope
 from danlu.store.queries import people
 from danlu.store.queries.monitoring import notices, webhooks
 from danlu.store.sql.monitoring_tables import DeliveryRow, NoticeRow, WebhookRow
+from danlu.store.sql.run_tables import RunRow
 from danlu.store.sql.tables import JobRow, UserRow
 
 
@@ -31,12 +32,15 @@ class Told:
 
     message: str
     alert_kind: AlertKind | None = None
+    run: RunRow | None = None
+    """The run whose script said it; then it is its owner who is told, whether there is a job or not."""
+
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
 def tell(session: Session, state: ServerState, told: Told, *, data: Mapping[str, Any]) -> None:
     """Store what everybody concerned gets. `data`: what webhooks get beside the job."""
-    concerned = _concerned(session, told.job)
+    concerned = _concerned(session, told)
     for user in concerned:
         if told.kind is not EventKind.ALERT_CLOSED:  # that something is over is on the job
             notices.add_notice(session, _notice(state, user, told))
@@ -74,11 +78,12 @@ def add_delivery(
     return row
 
 
-def _concerned(session: Session, job: JobRow | None) -> list[UserRow]:
-    """The owner of the job; the admins when it is about the platform."""
-    if job is None:
+def _concerned(session: Session, told: Told) -> list[UserRow]:
+    """The owner of the run or the job; the admins when it is about the platform."""
+    about = told.run or told.job
+    if about is None:
         return list(people.active_admins(session))
-    owner = people.get_user(session, job.owner_id)
+    owner = people.get_user(session, about.owner_id)
     return [] if owner is None or not owner.is_active else [owner]
 
 
@@ -90,12 +95,13 @@ def _hears(session: Session, hook: WebhookRow, told: Told) -> bool:
         who = user_identity(session, hook.user_id)
     except DanluError:  # disabled meanwhile
         return False
-    if told.job is None:
+    about = told.run or told.job
+    if about is None:
         return hook.scope == HookScope.ALL.value and who.is_admin
     if hook.scope == HookScope.MINE.value:
-        return told.job.owner_id == who.user_id and rights.can_see_project(who, told.job.project_id)
+        return about.owner_id == who.user_id and rights.can_see_project(who, about.project_id)
     if hook.scope == HookScope.PROJECT.value:
-        return hook.project_id == told.job.project_id and rights.can_own_project(who, told.job.project_id)
+        return hook.project_id == about.project_id and rights.can_own_project(who, about.project_id)
     return who.is_admin
 
 
@@ -139,13 +145,16 @@ def _subject(told: Told) -> str:
         EventKind.JOB_STOPPED: "was stopped",
         EventKind.ALERT_OPENED: "needs a look",
         EventKind.ALERT_CLOSED: "is well again",
+        EventKind.RUN_ALERT: "has an alert",
     }
-    about = "the platform" if told.job is None else told.job.name
+    about = told.run.name if told.run is not None else "the platform" if told.job is None else told.job.name
     return f"[Danlu] {about} {words[told.kind]}"
 
 
 def _text(state: ServerState, told: Told) -> str:
     lines = [told.message]
+    if told.run is not None:
+        lines += ["", f"run: {told.run.name} ({told.run.id})", f"{state.settings.reached_at}/experiments/{told.run.id}"]
     if told.job is not None:
         lines += ["", f"job: {told.job.name} ({told.job.id})", f"state: {told.job.state}", _url(state, told.job)]
     lines += ["", f"Which e-mails you get is set in your profile: {state.settings.reached_at}/profile"]

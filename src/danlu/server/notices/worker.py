@@ -1,4 +1,4 @@
-"""Work beside the requests: tell of ended jobs, look for what is wrong, send what is due."""
+"""Work beside the requests: tell of ended jobs and of what scripts said, look for what is wrong, send what is due."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from datetime import timedelta
 from danlu.errors import DanluError
 from danlu.server.alerts.watch import look
 from danlu.server.notices.ends import find_new, tell_ends
+from danlu.server.notices.run_alerts import tell_run_alerts
 from danlu.server.state import ServerState
 from danlu.server.webhooks.operations import deliver_due
-from danlu.store.queries.monitoring import notices
+from danlu.store.queries.monitoring import notices, run_alerts
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +61,8 @@ class Teller:
         while is_new and state.database.write(tell_ends, state):
             self._due.set()
         self._seen = newest
+        while state.database.read(run_alerts.are_waiting) and state.database.write(tell_run_alerts, state):
+            self._due.set()
         if time.monotonic() >= self._look_at:
             self._look_at = time.monotonic() + state.settings.alert_seconds
             with state.database.duty(ALERT_DUTY) as is_mine:

@@ -38,7 +38,7 @@ PURPOSE = "sign-in by OpenID Connect"
 """Told apart from what else is sealed with the same key."""
 
 CALLBACK = "/signin/oidc/callback"
-WAITS = "your account request waits for an admin; sign in again once it is approved"
+WAITS = "your registration waits for an admin; sign in again once it is approved"
 _BEGIN_AGAIN = "this sign-in was not begun in this browser, or it took too long; begin again"
 
 

@@ -65,7 +65,7 @@ def by_link(
 
 def used_up() -> NotSignedIn:
     return NotSignedIn(
-        "the sign-in link was used or is too old; an admin makes a new one, `danlu up --new-link` one for the admin"
+        "the sign-in link was used or has expired; ask an admin for a new one (admins: `danlu up --new-link`)"
     )
 
 

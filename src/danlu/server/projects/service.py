@@ -196,7 +196,7 @@ def _check_another_owner(session: Session, row: ProjectRow, user: UserRow) -> No
     if user.id in owners and not active - {user.id}:
         raise Conflict(
             f"{user.name} is the last owner of {row.name!r}; "
-            f"make somebody else one first: danlu projects add {row.name} NAME --role owner"
+            f"make another user an owner first: danlu projects add {row.name} NAME --role owner"
         )
 
 

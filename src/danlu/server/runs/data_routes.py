@@ -9,10 +9,11 @@ from fastapi import APIRouter, Query
 from fastapi.responses import Response, StreamingResponse
 
 from danlu.auth import rights
+from danlu.errors import InvalidInput
 from danlu.server.identity import CurrentReader
 from danlu.server.openapi import BYTES
-from danlu.server.paging import Cursor, Limit, bad_cursor, is_number
-from danlu.server.runs import operations, service
+from danlu.server.paging import Cursor, Limit, bad_cursor, is_number, number_in
+from danlu.server.runs import media_pages, operations, service
 from danlu.server.runs.export import Format, csv_rows, parquet
 from danlu.server.runs.points import PointsQuery
 from danlu.server.state import State
@@ -21,10 +22,10 @@ from danlu.server.streams.hub import Hub, Streams
 from danlu.server.streams.response import Stream, in_turn
 from danlu.store.metrics.points import Axis
 from danlu.wire.base import Page
-from danlu.wire.runs import MediaOut, MetricOut, PointsOut
+from danlu.wire.runs import MediaOut, MetricOut, PointsOut, RunAlertOut
 
 router = APIRouter(prefix="/runs", tags=["runs"])
-MAX_MEDIA = 1000
+MAX_ID_DIGITS = 18
 
 
 @router.get("/points")
@@ -33,7 +34,7 @@ def points(
     state: State,
     run: Annotated[list[str], Query(min_length=1, max_length=200, description="ids or names")],
     series: Annotated[
-        Optional[list[str]], Query(max_length=200, description="type/name, such as val/acc; all when left out")
+        Optional[list[str]], Query(max_length=200, description="type/name, such as val/acc; all when omitted")
     ] = None,
     axis: Axis = Axis.STEP,
     max_points: Annotated[int, Query(ge=2, le=20_000)] = 1000,
@@ -67,6 +68,25 @@ def read_media(run: str, media: str, who: CurrentReader, state: State) -> Respon
     # never shown as a page: what people log is not ours to run in a browser
     headers = {"Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"}
     return Response(data, media_type="application/octet-stream", headers=headers)
+
+
+@router.get("/{run}/media/{media}/page", response_class=Response, responses=BYTES)
+def read_page(run: str, media: str, who: CurrentReader, state: State) -> Response:
+    """HTML, or a figure of Plotly, as a page for a frame. It runs in a sandbox: it is of no site, and reaches none."""
+    row, found = state.database.read(service.find_media, who, run, _media_id(media), media)
+    if found.format not in media_pages.FORMATS:
+        raise InvalidInput(f"media: expected HTML or a figure of Plotly, got {found.format}; GET .../{media} has it")
+    page = media_pages.page_of(found.format, state.metrics.read_media(row.id, found))
+    return Response(page.data, media_type="text/html; charset=utf-8", headers=page.headers)
+
+
+@router.get("/{run}/alerts")
+def list_alerts(
+    run: str, who: CurrentReader, state: State, cursor: Cursor = None, limit: Limit = 100
+) -> Page[RunAlertOut]:
+    """What the script of a run wanted somebody to know, newest first."""
+    before = number_in(cursor, max_digits=MAX_ID_DIGITS)
+    return state.database.read(service.list_alerts, who, run, before=before, limit=limit)
 
 
 @router.get("/{run}/output/{journal}", response_class=Response, responses=BYTES)

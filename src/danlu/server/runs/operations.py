@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy.orm import Session
 
 from danlu.auth.identity import Identity, UserIdentity
 from danlu.errors import Unavailable
 from danlu.server.invalid import bad_field
 from danlu.server.runs import pushed, service
-from danlu.server.runs.points import PointsQuery, check_size, chosen_series
-from danlu.server.runs.view import run_out, series_out
+from danlu.server.runs.points import PointsQuery, check_size, chosen_series, own_axis
+from danlu.server.runs.view import placed_over, run_out, series_out
 from danlu.server.state import ServerState
 from danlu.spec.runs import is_journal_name
-from danlu.store.sql.run_tables import RunRow
+from danlu.store.metrics.points import Axis, Points
+from danlu.store.metrics.reading import OpenedRun
+from danlu.store.queries import runs
+from danlu.store.sql.run_tables import RunRow, SeriesRow
 from danlu.wire.runs import PointsOut, PushMetrics, RunOut, SeriesPoints
 
 TRIES = 50
+MAX_AXIS_POINTS = 20_000
+"""Of the metric that another one is shown over."""
 
 
 def journal_offset(state: ServerState, who: Identity, run: str, journal: str) -> int:
@@ -57,19 +64,41 @@ def read_points(state: ServerState, who: UserIdentity, wanted: Sequence[str], qu
     for name in dict.fromkeys(wanted):
         with state.database.reading() as session:
             row = service.find(session, who, name)
-            chosen = chosen_series(session, row, query)
+            known = runs.series_of(session, row.number)
+            chosen = chosen_series(known, query)
             check_size(len(items) + len(chosen), query)
+            opened = state.metrics.reader.open_run(session, row)
+            axes = _Axes(session, state, opened, {f"{one.type}/{one.name}": one for one in known})
             for series in chosen:
                 lines = state.metrics.reader.lines(
                     session,
-                    row,
+                    opened,
                     series,
                     axis=query.axis,
                     max_points=query.max_points,
                     with_hidden=query.with_hidden,
                 )
-                items.append(series_out(row.id, series, lines))
+                shown = series_out(row.id, series, lines)
+                items.append(axes.placed(shown, own_axis(series, row.axes)) if query.axis is Axis.OWN else shown)
     return PointsOut.model_construct(axis=query.axis.value, items=items)
+
+
+class _Axes:
+    """Axes that the script of a run named for its metrics. Each is read once: usually many metrics share one."""
+
+    def __init__(self, session: Session, state: ServerState, run: OpenedRun, series: Mapping[str, SeriesRow]) -> None:
+        self._session, self._state, self._run, self._series = session, state, run, series
+        self._read: dict[str, Points] = {}
+
+    def placed(self, shown: SeriesPoints, name: str | None) -> SeriesPoints:
+        """A series with places on the axis of this name; as it is where there is none."""
+        if name is None or name not in self._series:
+            return shown
+        if name not in self._read:
+            read, axis = self._state.metrics.reader.lines, self._series[name]
+            found = read(self._session, self._run, axis, axis=Axis.STEP, max_points=MAX_AXIS_POINTS, with_hidden=False)
+            self._read[name] = found.main
+        return placed_over(shown, self._read[name], name=name)
 
 
 def _to_write(state: ServerState, who: Identity, run: str, journal: str) -> RunRow:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-from sqlalchemy.orm import Session
+from typing import Any
 
 from danlu.server.invalid import bad_field
 from danlu.store.metrics.points import Axis
-from danlu.store.queries import runs
-from danlu.store.sql.run_tables import RunRow, SeriesRow
+from danlu.store.sql.run_tables import SeriesRow
 
 MAX_LINES = 1000
 MAX_POINTS = 1_000_000
@@ -27,8 +25,16 @@ class PointsQuery:
     with_hidden: bool
 
 
-def chosen_series(session: Session, run: RunRow, query: PointsQuery) -> list[SeriesRow]:
-    return [one for one in runs.series_of(session, run.number) if _is_wanted(one, query.series)]
+def chosen_series(known: Sequence[SeriesRow], query: PointsQuery) -> list[SeriesRow]:
+    return [one for one in known if _is_wanted(one, query.series)]
+
+
+def own_axis(series: SeriesRow, axes: Mapping[str, Any]) -> str | None:
+    """The metric, as type/name, that a series is shown over: by its own name, else by the longest beginning with *."""
+    name = f"{series.type}/{series.name}"
+    begun = [key for key in axes if key.endswith("*") and name.startswith(key[:-1])]
+    found = axes.get(name) or (axes[max(begun, key=len)] if begun else None)
+    return found if isinstance(found, str) and found != name else None
 
 
 def check_size(num_lines: int, query: PointsQuery) -> None:

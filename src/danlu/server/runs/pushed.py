@@ -73,7 +73,7 @@ def _job(session: Session, who: Identity, job: str) -> JobRow:
         return found
     row = find_job(session, who, job)
     if not rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id):
-        raise NotAllowed(f"{row.id} is not yours to change; ask its owner or an owner of its project")
+        raise NotAllowed(f"you may not change {row.id}; ask its owner or an owner of its project")
     return row
 
 

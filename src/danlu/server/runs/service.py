@@ -16,7 +16,7 @@ from danlu.server.folders.service import folder_in, need_folder
 from danlu.server.invalid import bad_field
 from danlu.server.paging import cut, page_of
 from danlu.server.runs.sorting import cursor_of
-from danlu.server.runs.view import media_out, metric_out, rows_out
+from danlu.server.runs.view import alert_out, media_out, metric_out, rows_out
 from danlu.server.scope import project_to_use, visible_project_ids
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action
@@ -28,9 +28,10 @@ from danlu.store.metrics.ingest import put_values
 from danlu.store.queries import jobs, run_folders, runs
 from danlu.store.queries.lists import run_order
 from danlu.store.queries.lists.run_order import Place
+from danlu.store.queries.monitoring import run_alerts
 from danlu.store.sql.run_tables import MediaRow, RunRow
 from danlu.wire.base import Page
-from danlu.wire.runs import ChangeRun, CreateRun, MediaOut, MetricOut, OnConflict, RunSummary
+from danlu.wire.runs import ChangeRun, CreateRun, MediaOut, MetricOut, OnConflict, RunAlertOut, RunSummary
 
 
 def create(session: Session, state: ServerState, who: Identity, body: CreateRun) -> RunRow:
@@ -63,6 +64,9 @@ def create(session: Session, state: ServerState, who: Identity, body: CreateRun)
         job_id=job_id,
         attempt=attempt,
         labels=clean(body.labels),
+        group=clean(body.group) or None,
+        parent=body.parent,
+        axes={},
         description=clean(body.description),
         hparams=clean(body.hparams),
         summary={},
@@ -142,6 +146,11 @@ def list_media(session: Session, who: Identity, run: str, *, after: tuple[str, i
     return page_of([media_out(media) for media in found], limit, lambda media: media.id)
 
 
+def list_alerts(session: Session, who: Identity, run: str, *, before: int | None, limit: int) -> Page[RunAlertOut]:
+    found = run_alerts.alerts_of(session, find(session, who, run).number, before=before, limit=limit + 1)
+    return page_of([alert_out(alert) for alert in found], limit, lambda alert: str(alert.id))
+
+
 def find_media(
     session: Session, who: Identity, run: str, place: tuple[str, int] | None, name: str
 ) -> tuple[RunRow, MediaRow]:
@@ -156,7 +165,7 @@ def find_media(
 def find_to_change(session: Session, who: Identity, name_or_id: str) -> RunRow:
     row = find(session, who, name_or_id)
     if not can_change(who, row):
-        raise NotAllowed(f"{row.id} is not yours to change; ask its owner or an owner of its project")
+        raise NotAllowed(f"you may not change {row.id}; ask its owner or an owner of its project")
     return row
 
 
@@ -183,7 +192,7 @@ def change(session: Session, state: ServerState, who: Identity, run: str, body: 
 def move_to_trash(session: Session, state: ServerState, who: Identity, row: RunRow) -> None:
     """Quiet when it is there already."""
     if not can_change(who, row):
-        raise NotAllowed(f"{row.id} is not yours to change; ask its owner or an owner of its project")
+        raise NotAllowed(f"you may not change {row.id}; ask its owner or an owner of its project")
     if row.deleted_at is None:
         row.deleted_at = state.now()
         row.version += 1
@@ -242,7 +251,7 @@ def _check_known(row: RunRow, who: Identity) -> None:
     if can_change(who, row):
         return
     if rights.can_see_run(who, project_id=row.project_id, job_id=row.job_id):
-        raise NotAllowed(f"{row.id} is somebody else's run; nothing was added to it")
+        raise NotAllowed(f"{row.id} is the run of another user; nothing was added to it")
     raise Conflict(f"the id {row.id} is taken; a run of yours has an id of its own")
 
 

@@ -10,8 +10,8 @@ from danlu.server.paging import bad_cursor
 from danlu.spec.run_filter import RunSort
 from danlu.store.queries.lists.run_order import Place, SortValue, value_kinds
 
-MAX_CURSOR_CHARS = 3000
-"""A text of 500 characters, in base64, and a number."""
+MAX_CURSOR_CHARS = 4100
+"""A text of 500 characters, six for each that JSON does not write as it is, and a number, in base64."""
 
 MAX_NUMBER = 2**63 - 1
 

@@ -11,18 +11,19 @@ from sqlalchemy.orm import Session
 from danlu.spec.runs import SYSTEM, RunState, run_end
 from danlu.store.metrics.ingest import ends_of
 from danlu.store.metrics.journals import journals_of
-from danlu.store.metrics.points import Points
+from danlu.store.metrics.points import Points, over
 from danlu.store.metrics.reading import Lines
 from danlu.store.queries import people, runs
-from danlu.store.sql.run_tables import MediaRow, RunRow, SeriesRow
+from danlu.store.queries.monitoring.run_alerts import TOLD
+from danlu.store.sql.run_tables import MediaRow, RunAlertRow, RunRow, SeriesRow
 from danlu.wire.runs import (
     BranchOut,
     EnvironmentOut,
     HiddenLine,
     JournalOut,
-    Line,
     MediaOut,
     MetricOut,
+    RunAlertOut,
     RunOut,
     RunSummary,
     SeriesPoints,
@@ -64,6 +65,8 @@ def run_out(session: Session, row: RunRow) -> RunOut:
         metrics=[_rolled_up(one) for one in metrics],
         description=row.description,
         environment=_brief_environment(row),
+        num_parts=runs.num_parts(session, row),
+        axes={key: value for key, value in row.axes.items() if isinstance(value, str)},
         seen_at=row.seen_at,
         reason=end.reason if end is not None and row.state == end.state.value else "",
         journals=[
@@ -129,6 +132,18 @@ def media_out(row: MediaRow) -> MediaOut:
     )
 
 
+def alert_out(row: RunAlertRow) -> RunAlertOut:
+    return RunAlertOut(
+        id=row.number,
+        title=row.title,
+        text=row.text,
+        level=row.level,
+        step=row.step,
+        time=row.at,
+        is_told=row.state == TOLD,
+    )
+
+
 def series_out(run_id: str, series: SeriesRow, lines: Lines) -> SeriesPoints:
     hidden = [HiddenLine(branch=branch, **_columns(points)) for branch, points in sorted(lines.hidden.items())]
     return SeriesPoints.model_construct(
@@ -141,8 +156,14 @@ def series_out(run_id: str, series: SeriesRow, lines: Lines) -> SeriesPoints:
     )
 
 
-def line_out(points: Points) -> Line:
-    return Line.model_construct(**_columns(points))
+def placed_over(shown: SeriesPoints, axis: Points, *, name: str) -> SeriesPoints:
+    """A series in the order of another one, with its places there."""
+    nans = [np.nan if one is None else one for one in shown.epoch]
+    values = [np.nan if one is None else one for one in shown.value]
+    points = Points(np.array(shown.step, np.int64), np.array(shown.time), np.array(nans), np.array(values))
+    placed, places = over(points, axis)
+    update = {**_columns(placed), "x": places.tolist(), "axis": name, "hidden": []}
+    return shown.model_copy(update=update)
 
 
 def _columns(points: Points) -> dict[str, Any]:
@@ -181,6 +202,8 @@ def _common(row: RunRow, projects: Mapping[int, str], owners: Mapping[int, str])
         "job": row.job_id,
         "attempt": row.attempt,
         "is_own": row.is_own,
+        "group": row.group,
+        "parent": row.parent,
         "labels": row.labels,
         "hparams": row.hparams,
         "summary": row.summary,

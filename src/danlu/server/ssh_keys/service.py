@@ -30,7 +30,7 @@ def add_key(session: Session, state: ServerState, who: UserIdentity, body: AddSs
     except ValueError as error:
         raise InvalidInput(f"public_key: {error}", fields={"public_key": str(error)}) from error
     if len(ssh_keys.keys_of(session, who.user_id)) >= MAX_KEYS:
-        raise InvalidInput(f"you have {MAX_KEYS} SSH keys, and that is the most; remove one first")
+        raise InvalidInput(f"you have {MAX_KEYS} SSH keys, which is the maximum; remove one first")
     if ssh_keys.get_key(session, key.id, who.user_id) is not None:
         raise AlreadyExists(f"you have added this key before: {key.fingerprint}")
     name = (body.name or key.comment)[:100]

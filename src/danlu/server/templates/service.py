@@ -52,7 +52,7 @@ def delete(session: Session, state: ServerState, who: UserIdentity, template: st
     if row is None or not _can_see(who, row):
         raise NotFound(f"no template {template[:40]!r}; `danlu templates ls` shows them")
     if not _can_change(who, row):
-        raise NotAllowed(f"template {row.name!r} is not yours to delete; ask its owner or an owner of its project")
+        raise NotAllowed(f"you may not delete template {row.name!r}; ask its owner or an owner of its project")
     _record(session, who, Action.TEMPLATE_DELETE, row, state)
     templates.delete_template(session, row)
 

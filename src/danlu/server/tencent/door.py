@@ -176,7 +176,7 @@ class Door:
         key_id = key.removeprefix(secrets.KEY_PREFIX)
         found = self._state.database.read(_key_digest, key_id) if key != key_id else None
         if found is None:
-            raise Refused("AuthFailure.SecretIdNotFound", f"the key is not known (any more); {HOW_TO_SIGN}")
+            raise Refused("AuthFailure.SecretIdNotFound", f"the key is unknown or was deleted; {HOW_TO_SIGN}")
         secret = self._state.sealer.signing_secret(key_id)
         if not secrets.same(found, secrets.digest(secret)):
             raise Refused("AuthFailure.SecretIdNotFound", f"{key} cannot sign requests; {HOW_TO_SIGN}")

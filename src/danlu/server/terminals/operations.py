@@ -24,7 +24,7 @@ def opened(state: ServerState, who: UserIdentity, job: str, name: str) -> Termin
     terminal = state.terminals.get(row.id, name, user_id=who.user_id)
     if not rights.can_change_job(who, project_id=row.project_id, owner_id=row.owner_id):
         state.terminals.close(name)
-        raise NotAllowed(f"{row.id} is not yours to change any more; the shell was closed")
+        raise NotAllowed(f"you may no longer change {row.id}; the shell was closed")
     return terminal
 
 

@@ -69,7 +69,7 @@ def find_to_send(state: ServerState, who: Identity, upload_id: str, offset: int)
         raise Conflict("the parts of this upload go to the object service; ask for grants")
     arrived = state.uploads.offset(row.id)
     if offset > arrived:
-        raise Conflict(f"{arrived} bytes have arrived; go on from there, not from {offset}")
+        raise Conflict(f"{arrived} bytes have arrived; continue from there, not from {offset}")
     return row
 
 
@@ -113,7 +113,7 @@ def _can_go_on(state: ServerState, row: UploadRow, body: BeginUpload) -> bool:
 def _finish(state: ServerState, row: UploadRow) -> ObjectOut:
     arrived = state.uploads.offset(row.id)
     if arrived != row.size:
-        raise Conflict(f"{arrived} of {row.size} bytes have arrived; go on from there")
+        raise Conflict(f"{arrived} of {row.size} bytes have arrived; continue from there")
     try:
         info = state.objects.move_in(_stored(row), state.uploads.file(row.id), sha256=row.sha256)
     except BadChecksum:

@@ -1,4 +1,4 @@
-"""The rules of account requests. The answer is the same whether a name is taken or not."""
+"""The rules of registrations. The answer is the same whether a name is taken or not."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def new_registration(state: ServerState, origin: Origin, **fields: str | None) -
 
 def add_registration(session: Session, row: RegistrationRow, who: Stranger) -> None:
     if registrations.num_registrations(session) >= MAX_WAITING:
-        raise Unavailable(f"{MAX_WAITING} account requests wait already; ask an admin to decide about them")
+        raise Unavailable(f"{MAX_WAITING} registrations are pending; ask an admin to approve or reject them")
     registrations.add_registration(session, row)
     record_action(session, who, Action.REGISTRATION_MAKE, f"registration/{row.id}", at=row.created_at, name=row.name)
 
@@ -45,7 +45,7 @@ def list_registrations(session: Session, who: UserIdentity, *, after: str, limit
 
 def approve(session: Session, state: ServerState, who: UserIdentity, registration_id: str, body: Approve) -> UserOut:
     rights.check_admin(who)
-    rights.check_lasting(who, "approving an account request")
+    rights.check_lasting(who, "approving a registration")
     row, now = _find(session, registration_id), state.now()
     if body.link is not None:
         return _link(session, state, who, row, body.link)

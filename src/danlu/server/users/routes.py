@@ -1,4 +1,4 @@
-"""Users and account requests over HTTP."""
+"""Users and registrations over HTTP."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ def register(body: Register, origin: RequestOrigin, state: State) -> RegisteredO
 def list_registrations(
     who: CurrentUser, state: State, cursor: Cursor = None, limit: Limit = 100
 ) -> Page[RegistrationOut]:
-    """Account requests that wait for a decision. For admins."""
+    """Registrations that wait for a decision. For admins."""
     return state.database.read(registrations.list_registrations, who, after=cursor or "", limit=limit)
 
 
 @router.post("/registrations/{registration}/approve")
 def approve(registration: str, body: Approve, who: CurrentUser, state: State) -> UserOut:
-    """Approve an account request. For admins."""
+    """Approve a registration. For admins."""
     return state.database.write(registrations.approve, state, who, registration, body)
 
 
 @router.delete("/registrations/{registration}", status_code=204)
 def reject(registration: str, who: CurrentUser, state: State) -> Response:
-    """Reject an account request. For admins."""
+    """Reject a registration. For admins."""
     state.database.write(registrations.reject, state, who, registration)
     return Response(status_code=204)
 

@@ -176,7 +176,7 @@ def _can_see(session: Session, who: UserIdentity, row: UserRow) -> bool:
 
 def _check_another_admin(session: Session, user: UserRow) -> None:
     if user.is_active and people.num_active_admins(session) == 1:
-        raise Conflict(f"{user.name} is the last admin; make somebody else one first: danlu users admin NAME")
+        raise Conflict(f"{user.name} is the last admin; make another user an admin first: danlu users admin NAME")
 
 
 def _link(session: Session, state: ServerState, user: UserRow) -> LinkOut:

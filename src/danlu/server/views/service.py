@@ -52,7 +52,7 @@ def save(session: Session, state: ServerState, who: UserIdentity, body: SaveView
 def delete(session: Session, state: ServerState, who: UserIdentity, view: str) -> None:
     row = _find(session, who, view)
     if not _can_change(who, row):
-        raise NotAllowed(f"view {row.name!r} is not yours to delete; ask its owner or an owner of its project")
+        raise NotAllowed(f"you may not delete view {row.name!r}; ask its owner or an owner of its project")
     _record(session, who, Action.VIEW_DELETE, row, state)
     views.delete_view(session, row)
 

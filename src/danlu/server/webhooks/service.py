@@ -43,7 +43,7 @@ def add_webhook(session: Session, state: ServerState, who: UserIdentity, body: A
         raise InvalidInput(f"kinds: {told}", fields={"kinds": told})
     project_id = _project(session, who, body)
     if len(webhooks.webhooks_of(session, who.user_id)) >= MAX_WEBHOOKS:
-        raise InvalidInput(f"you have {MAX_WEBHOOKS} webhooks, and that is the most; remove one first")
+        raise InvalidInput(f"you have {MAX_WEBHOOKS} webhooks, which is the maximum; remove one first")
     secret = make_secret()
     row = WebhookRow(
         id=f"wh-{secrets.token_hex(8)}",
@@ -71,7 +71,7 @@ def try_webhook(session: Session, state: ServerState, who: UserIdentity, webhook
     """Have an event sent that says nothing but that the webhook works."""
     row = _find(session, who, webhook)
     if webhooks.num_waiting(session, row.id) >= MAX_WAITING:
-        raise TooManyRequests(f"{MAX_WAITING} deliveries to {row.id} are waiting; see what became of them first")
+        raise TooManyRequests(f"{MAX_WAITING} deliveries to {row.id} are waiting; wait until they are delivered")
     data = {"type": EventKind.TEST.value, "timestamp": state.now().isoformat(), "data": {"webhook": row.id}}
     sent = add_delivery(session, state, EventKind.TEST, json.dumps(data), user_id=who.user_id, webhook_id=row.id)
     return _delivery_out(sent)

@@ -13,9 +13,17 @@ from typing import Optional
 
 from pydantic import BaseModel, ConfigDict
 
+from danlu.spec.messages.data_errors import DATA_ERRORS
+from danlu.spec.messages.errors import ERRORS
+from danlu.spec.messages.field_texts import FIELD_TEXTS
+from danlu.spec.messages.node_texts import NODE_TEXTS
+from danlu.spec.messages.plan_texts import PLAN_TEXTS
 from danlu.spec.messages.reasons_zh import REASONS
+from danlu.spec.messages.value_texts import VALUE_TEXTS
+from danlu.spec.messages.words_zh import AMOUNTS, PHRASES, WORDS
 from danlu.spec.reasons import CATALOGUE
 
+_Patterns = tuple[tuple[str, "re.Pattern[str]"], ...]
 MAX_CHARACTERS = 1000
 """Longer texts are somebody's output, not ours."""
 
@@ -27,6 +35,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "requests {shape}, which is in use or free only in parts of different rings",
         "请求 {shape}，这些资源正在使用中，或只分散在不同的环中空闲",
     ),
+    "in_use_or_apart_and": (
+        "requests {shape}, which is in use or free only in parts of different rings; {inner}",
+        "请求 {shape}，这些资源正在使用中，或只分散在不同的环中空闲；{inner}",
+    ),
     "in_use_and_drained": (
         "requests {shape}, which is in use; node {node} is drained: {why}",
         "请求 {shape}，这些资源正在使用中；节点 {node} 已停止调度：{why}",
@@ -34,6 +46,14 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "only_drained": (
         "requests {shape}; node {node} is drained: {why}",
         "请求 {shape}；节点 {node} 已停止调度：{why}",
+    ),
+    "in_use_and_some_drained": (
+        "requests {shape}, which is in use; nodes {nodes} are drained: {why}",
+        "请求 {shape}，这些资源正在使用中；节点 {nodes} 已停止调度：{why}",
+    ),
+    "only_some_drained": (
+        "requests {shape}; nodes {nodes} are drained: {why}",
+        "请求 {shape}；节点 {nodes} 已停止调度：{why}",
     ),
     "larger_than_nodes": (
         "requests {shape}, more than the nodes have even when empty: {nodes}",
@@ -110,15 +130,19 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "reopening a node (node {node} is drained: {why})",
         "恢复调度一个节点（节点 {node} 已停止调度：{why}）",
     ),
+    "reopening_some": (
+        "reopening a node (nodes {nodes} are drained: {why})",
+        "恢复调度一个节点（节点 {nodes} 已停止调度：{why}）",
+    ),
     # running
     "starting_on": ("attempt {attempt} is being started on {places}", "第 {attempt} 次运行正在 {places} 上启动"),
     "runs_on_one": ("the command runs on 1 node", "命令正在 1 个节点上运行"),
     "runs_on": ("the command runs on {count} nodes", "命令正在 {count} 个节点上运行"),
     "tasks_starting": ("tasks are being started", "正在启动实例"),
     "starts_on": ("attempt {attempt} starts on {places}", "第 {attempt} 次运行在 {places} 上启动"),
-    "reachable_again": ("the node is reachable again", "节点已恢复在线"),
+    "reachable_again": ("the node is online again", "节点已恢复在线"),
     "reachable_starting": (
-        "the node is reachable again; tasks are being started",
+        "the node is online again; tasks are being started",
         "节点已恢复在线；正在启动实例",
     ),
     "no_answer": (
@@ -145,22 +169,23 @@ MESSAGES: dict[str, tuple[str, str]] = {
     "ran_too_long": ("ran longer than its max_duration of {time_limit}", "运行时间超过最长运行时间 {time_limit}"),
     "start_too_slow": ("rank {rank} did not start within {time}", "Rank {rank} 未能在 {time}内启动"),
     "idle": (
-        "nobody used it for {time}, which is its idle limit",
+        "idle for {time}, its idle limit",
         "空闲时间已达 {time}，即其空闲上限",
     ),
     "preempted_for": ("stopped to free resources for {who}", "已停止，为 {who} 让出资源"),
     "node_drained": ("node {node} is drained: {why}", "节点 {node} 已停止调度：{why}"),
+    "nodes_drained": ("nodes {nodes} are drained: {why}", "节点 {nodes} 已停止调度：{why}"),
     # by users
     "submitted_by": ("submitted by {who}", "由 {who} 提交"),
     "restarted_by": ("started again by {who}", "由 {who} 重新运行"),
-    "stop_asked_by": ("stop asked for by {who}", "{who} 请求停止"),
+    "stop_asked_by": ("stop requested by {who}", "{who} 请求停止"),
     "preempted_for_it": ("{victim} is being preempted for it", "正在为其抢占 {victim}"),
     "stop_asked_disabled": (
-        "stop asked for by {who}, who disabled {name}",
-        "{who} 禁用 {name} 时请求停止",
+        "stop requested by {who}, who disabled {name}",
+        "{who} 停用 {name} 时请求停止",
     ),
-    "pause_asked_by": ("pause asked for by {who}", "{who} 请求暂停"),
-    "resume_asked_by": ("resume asked for by {who}", "{who} 请求继续"),
+    "pause_asked_by": ("pause requested by {who}", "{who} 请求暂停"),
+    "resume_asked_by": ("resume requested by {who}", "{who} 请求继续"),
     "logs_removed": (
         "the logs of attempt {attempt} were removed after {days} days",
         "第 {attempt} 次运行的日志已在 {days} 天后删除",
@@ -191,7 +216,32 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "this version of Danlu cannot parse the job's spec",
         "此版本的 Danlu 无法解析该任务的配置",
     ),
+    **FIELD_TEXTS,
+    **NODE_TEXTS,
+    **VALUE_TEXTS,
+    **PLAN_TEXTS,
 }
+
+EARLIER = {
+    "the node is reachable again": "reachable_again",
+    "the node is reachable again; tasks are being started": "reachable_starting",
+    "nobody used it for {time}, which is its idle limit": "idle",
+    "stop asked for by {who}": "stop_asked_by",
+    "stop asked for by {who}, who disabled {name}": "stop_asked_disabled",
+    "pause asked for by {who}": "pause_asked_by",
+    "resume asked for by {who}": "resume_asked_by",
+    "No node is reachable.": "reason:no_nodes",
+    "The node is unreachable. The job is kept, because it may still be running.": "reason:unreachable",
+    "The command succeeded on every node.": "reason:done",
+    "The task held more on the disk than a task may, or a file of it grew beyond that.": "reason:disk_limit",
+    "The process that supervises a task is gone and did not record an end.": "reason:lost",
+    "Nobody used the job for as long as its idle_limit.": "reason:idle_limit",
+    "The job cannot run as it is described.": "reason:cannot_plan",
+}
+"""Texts that rows of earlier versions have."""
+
+FAILURES = {**ERRORS, **DATA_ERRORS}
+"""What is told outside of fields. It is looked for in failures only: a log line may read alike."""
 
 
 CAUSES = {f"reason:{code}": (entry.cause, REASONS[code].cause) for code, entry in CATALOGUE.items()}
@@ -221,26 +271,49 @@ def recognise(text: str) -> Message:
     """Find the code and the parameters of a text; those of most letters of their own are tried first."""
     if text in _CODES:
         return Message(code=_CODES[text])
-    for code, pattern in _PATTERNS if len(text) <= MAX_CHARACTERS else ():
+    return _found_in(_PATTERNS, text) or Message(code="text", params={"text": text})
+
+
+@lru_cache(maxsize=10_000)
+def recognise_failure(text: str) -> Message:
+    """The same for the message of a failure."""
+    return _found_in(_FAILURE_PATTERNS, text) or recognise(text)
+
+
+def _found_in(patterns: _Patterns, text: str) -> Optional[Message]:
+    for code, pattern in patterns if len(text) <= MAX_CHARACTERS else ():
         found = pattern.fullmatch(text)
-        if found is not None:
-            params = found.groupdict()
-            inner = params.pop("inner", None)
-            return Message(code=code, params=params, inner=None if inner is None else recognise(inner))
-    return Message(code="text", params={"text": text})
+        if found is None:
+            continue
+        params = found.groupdict()
+        inner = params.pop("inner", None)
+        look = recognise if patterns is _PATTERNS else recognise_failure
+        return Message(code=code, params=params, inner=None if inner is None else look(inner))
+    return None
 
 
 def in_chinese(message: Message) -> str:
     if message.code in CAUSES:
         return CAUSES[message.code][1]
-    if message.code not in MESSAGES:
+    known = MESSAGES.get(message.code) or FAILURES.get(message.code)
+    if known is None:
         return message.params.get("text", "")
-    shown = {name: chinese_time(value) if name.startswith("time") else value for name, value in message.params.items()}
-    if "scope" in shown:
-        shown["scope"] = {"project": "项目", "user": "用户"}.get(shown["scope"], shown["scope"])
+    shown = {name: _parameter(name, value) for name, value in message.params.items()}
     if message.inner is not None:
         shown["inner"] = in_chinese(message.inner)
-    return MESSAGES[message.code][1].format(**shown)
+    return known[1].format(**shown)
+
+
+def _parameter(name: str, value: str) -> str:
+    if name.startswith("time"):
+        return chinese_time(value)
+    return _in_phrases(value) if name in AMOUNTS else WORDS.get(name, {}).get(value, value)
+
+
+def _in_phrases(value: str) -> str:
+    for pattern, chinese in PHRASES:
+        value = re.sub(pattern, re.sub(r"\$(\d)", r"\\g<\1>", chinese), value)
+    return value
 
 
 def chinese_time(text: str) -> str:
@@ -255,12 +328,30 @@ def _pattern(template: str) -> re.Pattern[str]:
     return re.compile("".join(f"(?P<{part}>.+?)" if at % 2 else re.escape(part) for at, part in enumerate(parts)), re.S)
 
 
-def _order(template: str) -> tuple[bool, int]:
-    """What is around another message comes first, then what has most letters of its own."""
-    return "{inner}" not in template, -len(re.sub(r"\{\w+\}", "", template))
+def _patterns(messages: dict[str, tuple[str, str]]) -> _Patterns:
+    texts = [(english, code) for code, (english, _) in messages.items()]
+    texts += [(english, code) for english, code in EARLIER.items() if code in messages]
+    return tuple((code, _pattern(english)) for english, code in sorted(texts, key=lambda item: _order(*item)))
 
 
-_CODES = {english: code for code, (english, _) in CAUSES.items()}
-_PATTERNS = [
-    (code, _pattern(english)) for code, (english, _) in sorted(MESSAGES.items(), key=lambda item: _order(item[1][0]))
-]
+def _order(template: str, code: str) -> tuple[int, int]:
+    """What a field expects, what is around another message, the rest; in each, most letters of its own first."""
+    names_its_field = template.startswith("invalid key ") or ": expected " in template
+    if template.startswith("expected "):
+        group = 0
+    elif code in _AROUND_ANYTHING:
+        group = 3
+    elif "{inner}" in template:
+        group = 1
+    else:
+        group = 2 if names_its_field else 4
+    return group, -len(re.sub(r"\{\w+\}", "", template))
+
+
+_AROUND_ANYTHING = {"of_field", "time_expected", "bad_key"}
+"""They would fit what others say more exactly."""
+
+_CODES = {english: code for english, code in EARLIER.items() if code in CAUSES}
+_CODES |= {english: code for code, (english, _) in CAUSES.items()}
+_PATTERNS = _patterns(MESSAGES)
+_FAILURE_PATTERNS = _patterns(FAILURES)

@@ -26,27 +26,27 @@ class AlertEntry(NamedTuple):
 ALERTS: dict[AlertKind, AlertEntry] = {
     AlertKind.DEVICE_IDLE: AlertEntry(
         "The job holds devices, and they have done nothing for a while.",
-        "Stop the job if it has hung or if nobody uses the notebook; look at its log for where it waits.",
+        "Stop the job if it hangs or is not needed; its log shows where it waits.",
     ),
     AlertKind.MEMORY_HIGH: AlertEntry(
-        "A task uses nearly all of the memory that it may; beyond the limit it is killed.",
-        "Load less at once, use fewer data workers, or start the job with more `memory`.",
+        "A task is close to its memory limit; beyond it the task is killed.",
+        "Reduce the batch size or the number of data workers, or request more `memory`.",
     ),
     AlertKind.SILENT: AlertEntry(
         "No task of the job has written to its log, and no metric has arrived, for a while.",
         "Open a shell in the named rank and look where it waits (`py-spy dump`); stop the job if it has hung.",
     ),
     AlertKind.ENDS_IDLE: AlertEntry(
-        "Nobody uses the job, and soon it will end because of its `idle_limit`.",
+        "The job is idle and will soon be stopped because of its `idle_limit`.",
         "Open its notebook, a shell or an SSH session if you still need it; save what you want to keep.",
     ),
     AlertKind.LOSS_NOT_FINITE: AlertEntry(
         "The last value of a loss is not a number, or infinite: training does not recover from that by itself.",
-        "Stop the job; go on from an older checkpoint, with a lower learning rate, clipping or loss scaling.",
+        "Stop the job; continue from an older checkpoint, with a lower learning rate, clipping or loss scaling.",
     ),
     AlertKind.DISK_FULL: AlertEntry(
         "A disk of the server is nearly full; when it is full, jobs fail and nothing can be stored.",
-        "Delete old jobs, runs and files (`danlu admin clean` shows what nobody needs), or add room.",
+        "Delete old jobs, runs and files (`danlu admin clean` shows what can be deleted), or add disk space.",
     ),
 }
 
@@ -62,8 +62,8 @@ def alert_message(kind: AlertKind, details: Details) -> str:
 _MESSAGES = {
     AlertKind.DEVICE_IDLE: "the {num_devices} devices of rank {rank} have done nothing for {idle_seconds}",
     AlertKind.MEMORY_HIGH: "rank {rank} uses {used_bytes} of its {limit_bytes} of memory",
-    AlertKind.SILENT: "no log and no metric for {silent_seconds}; rank {rank} fell silent first",
-    AlertKind.ENDS_IDLE: "nobody has used it for {idle_seconds}; it ends in {left_seconds} unless somebody does",
+    AlertKind.SILENT: "no log and no metric for {silent_seconds}; rank {rank} was the first to go silent",
+    AlertKind.ENDS_IDLE: "idle for {idle_seconds}; it will be stopped in {left_seconds} unless it is used",
     AlertKind.LOSS_NOT_FINITE: "{metric} of run {run} is {value} at step {step}",
     AlertKind.DISK_FULL: "{free_bytes} of {total_bytes} are left on the disk of {folder}",
 }

@@ -11,6 +11,9 @@ class EventKind(Word):
     JOB_STOPPED = "job.stopped"
     ALERT_OPENED = "alert.opened"
     ALERT_CLOSED = "alert.closed"
+    RUN_ALERT = "run.alert"
+    """A script called `run.alert`."""
+
     TEST = "test"
     """Sent when somebody tries a webhook out."""
 

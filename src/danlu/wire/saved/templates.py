@@ -15,13 +15,13 @@ class SaveTemplate(Body):
     """What people choose it by."""
 
     project: Optional[Annotated[str, AfterValidator(check_project_name)]] = None
-    """Where it is kept. When left out: the first of yours that you may submit to."""
+    """Where it is kept. When omitted: the first of yours that you may submit to."""
 
     is_shared: bool = False
     """Whether all members of the project see it; otherwise only you do."""
 
     spec: dict[str, Any]
-    """Fields of a job; name and command may be left out. Secrets are not kept."""
+    """Fields of a job; name and command may be omitted. Secrets are not kept."""
 
 
 class TemplateOut(Answer):

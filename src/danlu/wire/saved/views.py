@@ -34,7 +34,7 @@ class SaveView(Body):
     """What people choose it by."""
 
     project: Optional[Annotated[str, AfterValidator(check_project_name)]] = None
-    """Where it is kept. When left out: the first of yours that you may submit to."""
+    """Where it is kept. When omitted: the first of yours that you may submit to."""
 
     is_shared: bool = False
     """Whether all members of the project see it; otherwise only you do."""
