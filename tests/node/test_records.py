@@ -88,6 +88,19 @@ class TestMarks:
         assert len(read_marks(TaskFolder(tmp_path), 0)) == 100
         assert read_marks(TaskFolder(tmp_path), 1000) == []
 
+    def test_an_end_that_is_not_marked_yet_has_a_time(self, tmp_path: Path) -> None:
+        """Whoever copies the log before the next mark asks for no more marks when there is nothing more to copy."""
+        log = tmp_path / "log"
+        log.write_bytes(b"x" * 30)
+        os.utime(log, (100.0, 100.0))
+        assert [(mark.offset, mark.at) for mark in read_marks(TaskFolder(tmp_path), 0)] == [(30, 100.0)]
+        assert read_marks(TaskFolder(tmp_path), 30) == []
+        marks = Marks(str(tmp_path))
+        marks.add(20, 98.0)
+        assert [(mark.offset, mark.at) for mark in read_marks(TaskFolder(tmp_path), 20)] == [(30, 100.0)]
+        marks.add(25, 99.5)
+        assert [mark.offset for mark in read_marks(TaskFolder(tmp_path), 0)] == [20, 25]  # close enough
+
 
 class TestLock:
     def test_it_is_held_until_its_holder_ends(self, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from danlu.engines.base import Handle, LogMark, Observation
 from danlu.engines.local.folders import GangFolder, TaskFolder
@@ -17,6 +17,9 @@ PHASES = {
     "running": TaskState.RUNNING,
     "uploading": TaskState.UPLOADING,
 }
+
+MARK_SECONDS = 1.0
+"""How often the shim marks the log."""
 
 
 class Observer:
@@ -42,7 +45,7 @@ class Observer:
             state=PHASES.get(str(status.get("phase")), TaskState.STARTING),
             started_at=status.get("started_at"),
             ended_at=status.get("ended_at"),
-            log_bytes=_log_bytes(folder),
+            log_bytes=_end_of_log(folder).offset,
         )
 
     def forget(self, job_id: str, attempt: int) -> None:
@@ -102,7 +105,7 @@ class Observer:
             reason="lost",
             message=message,
             started_at=(status or {}).get("started_at"),
-            log_bytes=_log_bytes(folder),
+            log_bytes=_end_of_log(folder).offset,
         )
 
 
@@ -116,32 +119,49 @@ def read_log(folder: TaskFolder, *, offset: int, limit: int) -> bytes:
 
 
 def read_marks(folder: TaskFolder, offset: int) -> list[LogMark]:
-    """Lines have one width and rising offsets, so the first that matters is found by halving."""
+    """The marks of the shim, and one for an end that it has not marked yet: it looks about once a second.
+
+    Without that one, a log that is copied between its last byte and the shim's next look would have no times.
+    """
     try:
         with open(folder.path / MARKS, "rb") as file:
             low, high = 0, os.fstat(file.fileno()).st_size // MARK_WIDTH
             while low < high:
                 middle = (low + high) // 2
-                file.seek(middle * MARK_WIDTH)
-                if _mark(file.read(MARK_WIDTH)).offset > offset:
+                if _mark_at(file, middle).offset > offset:
                     high = middle
                 else:
                     low = middle + 1
+            before = _mark_at(file, low - 1) if low else None
             file.seek(low * MARK_WIDTH)
             rest = file.read()
     except FileNotFoundError:
-        return []
+        before, rest = None, b""
     whole = len(rest) - len(rest) % MARK_WIDTH
-    return [_mark(rest[at : at + MARK_WIDTH]) for at in range(0, whole, MARK_WIDTH)]
+    found = [_mark(rest[at : at + MARK_WIDTH]) for at in range(0, whole, MARK_WIDTH)]
+    end = _end_of_log(folder)
+    last = found[-1] if found else before
+    # lines have one time to the second or so: an end that is close to the last mark needs none of its own
+    if end.offset > offset and (last is None or (end.offset > last.offset and end.at > last.at + MARK_SECONDS)):
+        found.append(end)
+    return found
+
+
+def _mark_at(file: BinaryIO, number: int) -> LogMark:
+    """Lines have one width and rising offsets."""
+    file.seek(number * MARK_WIDTH)
+    return _mark(file.read(MARK_WIDTH))
+
+
+def _end_of_log(folder: TaskFolder) -> LogMark:
+    """How long the log is, and when that was written."""
+    try:
+        found = os.stat(folder.path / LOG)
+    except FileNotFoundError:
+        return LogMark(offset=0, at=0.0)
+    return LogMark(offset=found.st_size, at=found.st_mtime)
 
 
 def _mark(line: bytes) -> LogMark:
     offset, at = line.split()
     return LogMark(offset=int(offset), at=float(at))
-
-
-def _log_bytes(folder: TaskFolder) -> int:
-    try:
-        return os.stat(folder.path / LOG).st_size
-    except FileNotFoundError:
-        return 0
