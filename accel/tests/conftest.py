@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from danlu.testing.ports import free_port
 from danlu.testing.waiting import wait_until
 from danlu_accel.records import PackOptions, Rewriting, list_images, pack, sources_from_list
 from danlu_accel.records.listing import ListedImage
@@ -70,9 +71,7 @@ def serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
     processes: list[subprocess.Popen[bytes]] = []
 
     def start(kind: str, folder: Path) -> str:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         keys = ["--auth-key", "key,secret"] if kind == "s3" else []
         command = [str(RCLONE), "serve", kind, "--addr", f"127.0.0.1:{port}", *keys, str(folder)]
         environment = {**os.environ, "HOME": str(home)}

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.support.endpoints import Browser, digest_of, pieces, start_app
 
+from danlu.testing.ports import free_port
 from danlu.testing.serving import RunningServer
 from danlu.testing.waiting import wait_until
 
@@ -21,37 +22,30 @@ GUIDE = Path(__file__).parents[2] / "docs/guide/endpoints.md"
 def test_everything_passes(make_server: Callable[..., RunningServer], tmp_path: Path) -> None:
     if shutil.which("nginx") is None:
         pytest.skip("nginx is not installed; scripts/system-packages.sh tests installs it")
-    with _free_ports() as (port, behind):
-        name = f"http://*.jobs.example.com:{port}"
-        server = make_server("--endpoints-url", name, "--endpoints-port", str(behind))
-        with server.client() as client, _nginx(tmp_path / "nginx", port, to=behind):
-            job = start_app(client)
-            link = job.endpoints.link(8080).url
-            assert link.startswith(f"http://{job.id}-8080.jobs.example.com:{port}/_danlu/enter?grant=")
-            with Browser(link, address=f"127.0.0.1:{port}").enter() as browser:
-                assert browser.get("/a%2Fb?x=%20").json() == {"path": "/a%2Fb?x=%20"}
-                assert browser.get("/cookies").headers.get_list("set-cookie") == ["one=1", "two=2; Path=/"]
-                size = 20 << 20
-                answer = browser.http.put("/sha256", content=pieces(size))
-                assert answer.json() == {"sha256": digest_of(size), "num_bytes": size}
-                with browser.websocket() as opened:
-                    opened.send("through nginx")
-                    assert opened.recv() == "through nginx"
-                with browser.http.stream("GET", "/slow/2") as streamed:
-                    lines = streamed.iter_lines()
-                    with Browser(job.endpoints.link(8080).url, address=f"127.0.0.1:{port}").enter() as other:
-                        for number in range(2):
-                            other.get("/next")
-                            assert next(lines) == str(number)
-            with Browser(link, address=f"127.0.0.1:{port}") as stranger:
-                assert stranger.get("/x").status_code == 401
-
-
-@contextmanager
-def _free_ports() -> Iterator[tuple[int, int]]:
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
-        ports = one.getsockname()[1], two.getsockname()[1]
-    yield ports
+    port, behind = free_port(), free_port()
+    name = f"http://*.jobs.example.com:{port}"
+    server = make_server("--endpoints-url", name, "--endpoints-port", str(behind))
+    with server.client() as client, _nginx(tmp_path / "nginx", port, to=behind):
+        job = start_app(client)
+        link = job.endpoints.link(8080).url
+        assert link.startswith(f"http://{job.id}-8080.jobs.example.com:{port}/_danlu/enter?grant=")
+        with Browser(link, address=f"127.0.0.1:{port}").enter() as browser:
+            assert browser.get("/a%2Fb?x=%20").json() == {"path": "/a%2Fb?x=%20"}
+            assert browser.get("/cookies").headers.get_list("set-cookie") == ["one=1", "two=2; Path=/"]
+            size = 20 << 20
+            answer = browser.http.put("/sha256", content=pieces(size))
+            assert answer.json() == {"sha256": digest_of(size), "num_bytes": size}
+            with browser.websocket() as opened:
+                opened.send("through nginx")
+                assert opened.recv() == "through nginx"
+            with browser.http.stream("GET", "/slow/2") as streamed:
+                lines = streamed.iter_lines()
+                with Browser(job.endpoints.link(8080).url, address=f"127.0.0.1:{port}").enter() as other:
+                    for number in range(2):
+                        other.get("/next")
+                        assert next(lines) == str(number)
+        with Browser(link, address=f"127.0.0.1:{port}") as stranger:
+            assert stranger.get("/x").status_code == 401
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ import httpx
 import pytest
 
 from danlu.server.monitoring.names import METRICS
+from danlu.testing.ports import free_port
 from danlu.testing.serving import RunningServer
 from danlu.testing.waiting import wait_until
 
@@ -66,9 +66,7 @@ def _prometheus(folder: Path, server: RunningServer, token: Path) -> Iterator[Ca
         assert guide in config, guide
         config = config.replace(guide, here)
     (folder / "prometheus.yml").write_text(f"global:\n  scrape_interval: 2s\n  scrape_timeout: 2s\n{config}")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     words = ["prometheus", f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'tsdb'}"]
     with (folder / "prometheus.log").open("wb") as log:
         running = subprocess.Popen([*words, f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log)

@@ -26,6 +26,7 @@ from tests.support.ssh import Ssh, call
 
 from danlu.client.jobs.job import Job
 from danlu.gateway.ssh.server import MAX_SESSIONS
+from danlu.testing.ports import free_port
 from danlu.testing.serving import RunningServer
 from danlu.testing.waiting import HANG_SECONDS, wait_until
 
@@ -129,7 +130,7 @@ def test_the_steps_of_an_editor_that_works_remotely(ssh: Ssh, job: Job, tmp_path
         assert begun.stdout == f"listeningOn={EDITOR_PORT}\n".encode(), begun.stderr
         # it speaks to that port through a SOCKS proxy, and through forwards that it adds to the connection later
         for way, to, get in (("-D", "", _get_by_socks), ("-L", f":127.0.0.1:{EDITOR_PORT}", _get)):
-            here = _free_port()
+            here = free_port()
             added = call(ssh.argv(job.id, options=[*shared, "-O", "forward", way, f"127.0.0.1:{here}{to}"]))
             assert added.returncode == 0, added.stderr
             assert get(here, "/x") == b'{"path": "/x"}', way
@@ -209,11 +210,6 @@ class TestRefused:
                 client.ssh_keys.remove(added.id)
                 assert running.wait(HANG_SECONDS) == 255
         assert b"Permission denied" in guest.run(job.id, "true").stderr
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def _get_by_socks(port: int, path: str) -> bytes:

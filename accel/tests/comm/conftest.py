@@ -6,7 +6,6 @@ import json
 import multiprocessing
 import os
 import runpy
-import socket
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from danlu.testing.ports import free_port
 from danlu.testing.waiting import HANG_SECONDS
 
 HERE = Path(__file__).parent
@@ -49,7 +49,7 @@ def run_ranks(
 
     def run(case: str, hosts: Sequence[str], stuck: int | None = None, **arguments: object) -> list[dict[str, Any]]:
         folder = tmp_path_factory.mktemp(case)
-        port = _free_port()
+        port = free_port()
         ranks = []
         for rank, host in enumerate(hosts):
             environment = {
@@ -91,17 +91,6 @@ def _join(ranks: Sequence[multiprocessing.context.ForkServerProcess], deadline: 
 
 def _answer(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text()) if path.exists() else {}
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@pytest.fixture(scope="session")
-def free_port() -> Callable[[], int]:
-    return _free_port
 
 
 @pytest.fixture(autouse=True)

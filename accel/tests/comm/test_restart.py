@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import nn
 
+from danlu.testing.ports import free_port
 from danlu.testing.waiting import HANG_SECONDS
 
 HERE = Path(__file__).parent
@@ -20,7 +21,7 @@ STEPS, RANKS = 6, 4
 
 
 @pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.long)], ids=["one agent", "two agents"])
-def trained(request, tmp_path_factory, free_port):
+def trained(request, tmp_path_factory):
     """Run the script under torchrun until it has ended well: two hosts of two ranks under one agent, or one each."""
     folder, num_agents = tmp_path_factory.mktemp("restart"), request.param
     words = [sys.executable, "-m", "torch.distributed.run", f"--nnodes={num_agents}"]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import runpy
-import socket
 from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
+from danlu.testing.ports import free_port
 from danlu_accel.precision import AdaptivePrecision, TimeWindow, choose_dtype, read_cpu_flags, restart_scale
 
 
@@ -107,9 +107,7 @@ os._exit(0)
 def test_ranks_with_different_losses_get_the_same_answers(tmp_path: Path):
     script = tmp_path / "rank.py"
     script.write_text(RANK)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["torch", "torch.distributed", "danlu_accel.precision"])
     ranks = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 
 import tiacc_training.torch.distributed as tdist
+from danlu.testing.ports import free_port
 from tiacc_training.torch.distributed.settings import OldSettings, read_settings
 
 REPO = Path(__file__).parents[3]
@@ -28,16 +28,13 @@ SEED_VARIABLES = {
 
 def surroundings():
     paths = [str(REPO / "accel" / "src"), str(REPO / "compat" / "src"), os.environ.get("PYTHONPATH", "")]
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     return {
         **os.environ,
         **SEED_VARIABLES,
         "PYTHONPATH": os.pathsep.join(paths),
         "OMP_NUM_THREADS": "1",
         "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(port),
+        "MASTER_PORT": str(free_port()),
     }
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from danlu.store.objects.s3_place import S3Place
+from danlu.testing.ports import free_port
 from danlu.testing.waiting import wait_until
 
 KEY_ID, SECRET = "danlu-testing-key", "danlu-testing-secret"
@@ -89,11 +90,6 @@ def running_swift(folder: Path) -> Iterator[S3Server]:
     with _running(command, port, folder.parent / "swift.log", env) as pid:
         _make_bucket(place)
         yield S3Server(place, pid)
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def _make_bucket(place: S3Place) -> None:
