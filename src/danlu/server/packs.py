@@ -10,7 +10,7 @@ from danlu.errors import InvalidInput, TooLarge
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-def read_pack(body: bytes, *, min_bytes: int, max_bytes: int, max_pack_bytes: int) -> dict[str, memoryview]:
+def read_pack(body: bytes | bytearray, *, min_bytes: int, max_bytes: int, max_pack_bytes: int) -> dict[str, memoryview]:
     """Digest -> bytes, each of `min_bytes` to `max_bytes`. The digests are checked when the bytes are stored."""
     try:
         header, rest = unpack(body)

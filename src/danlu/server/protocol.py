@@ -11,16 +11,21 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from h11._readers import ContentLengthReader
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from danlu.auth.throttle import network_of
 from danlu.errors import RequestTimeout
+from danlu.server.direct_body import Receiver
 from danlu.server.settings import ServerSettings
 from danlu.server.sse import Frame
 from danlu.server.streams.follower import CONNECTION
 
 MAX_WAITING_BYTES = 256 << 10
 """Most that waits for one reader. Whoever is further behind reads the store at their own pace."""
+
+MIN_DIRECT_BYTES = 128 << 10
+"""Less than that is not worth a change of protocols."""
 
 MIN_BODY_BYTES = 16 << 10
 """What a body brings within `request_seconds`, unless it ends."""
@@ -138,9 +143,37 @@ class HttpProtocol(H11Protocol):
         self.transport.write(data)
         return True
 
+    async def fill(self, view: memoryview) -> int:
+        """Fill a buffer with the next bytes of the body; return how many.
+
+        The last byte of a body is left to h11, which then sees the end of the message by itself.
+        """
+        cycle, reader = self.cycle, self.conn._reader  # nothing public says how much of a body is left
+        if not isinstance(reader, ContentLengthReader) or cycle.waiting_for_100_continue or cycle.disconnected:
+            return 0
+        has = min(len(cycle.body), len(view))
+        size = min(len(view) - has, reader._remaining - 1)
+        if size < MIN_DIRECT_BYTES:
+            return 0
+        view[:has] = cycle.body[:has]
+        del cycle.body[:has]
+        receiver = Receiver(self, self.transport, view[has : has + size], arrived=self._count)
+        self.transport.set_protocol(receiver)
+        self.flow.resume_reading()
+        try:
+            await receiver.is_full
+        except BaseException:
+            self.transport.abort()  # in the middle of a body there is no way back
+            raise
+        reader._remaining -= size
+        return has + size
+
     async def _answer_with_connection(self, scope: Any, receive: Any, send: Any) -> None:
         scope["extensions"] = {**scope.get("extensions", {}), CONNECTION: self}
         await self._answer(scope, receive, send)
+
+    def _count(self, num_bytes: int) -> None:
+        self._num_received += num_bytes
 
     def _is_reading_head(self) -> bool:
         return self.cycle is None or self.cycle.response_complete

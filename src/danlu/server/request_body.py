@@ -2,44 +2,78 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
 from typing import Optional
 
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 
 from danlu.errors import TooLarge
-from danlu.store.objects.base import CHUNK_BYTES, ObjectInfo, Writer
+from danlu.server.admission.bodies import announced_bytes
+from danlu.server.direct_body import fill_directly
+from danlu.store.objects.base import Bytes, ObjectInfo, Writer
 
 HEADER_BYTES = 4 << 20
 """What the header of a pack may have, beside the bytes in it."""
 
+PIECE_BYTES = 2 << 20
+
 
 async def receive(request: Request, writer: Writer, sha256: Optional[str]) -> ObjectInfo:
-    """Write the body in large pieces, off the event loop. A client that goes away leaves nothing."""
+    """Write the body in large pieces, off the event loop: one is written while the next arrives.
+
+    A client that goes away leaves nothing.
+    """
+    writing: asyncio.Future[None] | None = None
     done = False
     try:
-        pending = bytearray()
-        async for piece in request.stream():
-            pending += piece
-            if len(pending) >= CHUNK_BYTES:
-                await run_in_threadpool(writer.write, bytes(pending))
-                pending.clear()
-        if pending:
-            await run_in_threadpool(writer.write, bytes(pending))
+        async with aclosing(_pieces(request)) as pieces:
+            async for piece in pieces:
+                if writing is not None:
+                    await writing
+                writing = asyncio.ensure_future(run_in_threadpool(writer.write, piece))
+        if writing is not None:
+            await writing
         info = await run_in_threadpool(writer.commit, sha256)
         done = True
         return info
     finally:
         if not done:
+            if writing is not None:
+                with suppress(Exception):  # it is told above, or of no more interest
+                    await writing
             writer.abort()
 
 
-async def receive_whole(request: Request, max_bytes: int) -> bytes:
-    """Read a body into memory."""
-    pieces, size = [], 0
+async def _pieces(request: Request) -> AsyncGenerator[Bytes, None]:
+    """The body in pieces. One is good until the next but one is asked for."""
+    size = min(PIECE_BYTES, announced_bytes(request.headers) or 0)
+    buffers = (memoryview(bytearray(size)), memoryview(bytearray(size)))
+    number = 0
+    while has := await fill_directly(request, buffers[number % 2]):
+        yield buffers[number % 2][:has]
+        number += 1
+    pending = bytearray()
     async for piece in request.stream():
-        pieces.append(piece)
+        pending += piece
+        if len(pending) >= PIECE_BYTES:
+            yield bytes(pending)
+            pending.clear()
+    if pending:
+        yield bytes(pending)
+
+
+async def receive_whole(request: Request, max_bytes: int) -> bytearray:
+    """Read a body into memory."""
+    whole = bytearray(min(announced_bytes(request.headers) or 0, max_bytes))
+    with memoryview(whole) as view:
+        size = await fill_directly(request, view)
+    async for piece in request.stream():
+        whole[size : size + len(piece)] = piece
         size += len(piece)
         if size > max_bytes:
             raise TooLarge(f"more than {max_bytes} bytes at a time; send several")
-    return b"".join(pieces)
+    del whole[size:]
+    return whole

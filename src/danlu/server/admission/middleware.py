@@ -21,7 +21,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from danlu.auth.identity import Identity
 from danlu.auth.throttle import network_of
 from danlu.errors import DanluError
-from danlu.server.admission.bodies import STRANGER_BYTES, UPLOAD_BYTES, BodyLimit, Memory, limit_of, too_large
+from danlu.server.admission.bodies import (
+    STRANGER_BYTES,
+    UPLOAD_BYTES,
+    BodyLimit,
+    Memory,
+    announced_bytes,
+    limit_of,
+    too_large,
+)
 from danlu.server.admission.turns import STRANGER, Turn, Turns
 from danlu.server.failures import answer_to
 from danlu.server.identity import COOKIE, WHO, identify, person_of, sender_of
@@ -127,7 +135,7 @@ class _Request:
 
     async def _prepared(self, *, is_stranger: bool) -> Receive:
         """What the route reads the body with."""
-        announced = _announced(self._headers)
+        announced = announced_bytes(self._headers)
         if announced is not None and announced > self._limit.most_bytes:
             raise self._too_large(is_stranger=is_stranger)
         if announced == 0:
@@ -192,11 +200,3 @@ class _Request:
         if self._turn is not None:
             self._admission._turns.end(self._turn)
             self._turn = None
-
-
-def _announced(headers: Headers) -> int | None:
-    """Content-Length; 0 without a body, None when its length is not announced."""
-    if "transfer-encoding" in headers:
-        return None
-    text = headers.get("content-length", "0")
-    return int(text) if text.isascii() and text.isdigit() else 0

@@ -66,7 +66,7 @@ def delete_artifact(state: ServerState, who: UserIdentity, name: str, project: s
     return len(named)
 
 
-def take_chunks(state: ServerState, who: Identity, upload_id: str, body: bytes) -> int:
+def take_chunks(state: ServerState, who: Identity, upload_id: str, body: bytes | bytearray) -> int:
     """Store chunks, each by its digest, which is checked."""
     chunks = read_pack(body, min_bytes=1, max_bytes=MAX_CHUNK_BYTES, max_pack_bytes=MAX_PACK_BYTES)
     with state.database.writing() as session:
@@ -83,7 +83,7 @@ def take_chunks(state: ServerState, who: Identity, upload_id: str, body: bytes) 
     return len(stored)
 
 
-def commit(state: ServerState, who: Identity, upload_id: str, body: bytes) -> VersionOut:
+def commit(state: ServerState, who: Identity, upload_id: str, body: bytes | bytearray) -> VersionOut:
     """Make it a version, if every chunk of it is there: a number is given, and it is visible, in one moment."""
     asked, manifest = uploads.read_commit(body)
     data = manifest.to_json()

@@ -25,7 +25,7 @@ from danlu.wire.batches import (
 _FILES = TypeAdapter(list[BatchFile])
 
 
-def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes) -> BatchOut:
+def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes | bytearray) -> BatchOut:
     files, rest = _parse(body)
     places = state.database.read(writable_all, who, bucket, [file.key for file in files])
     problems: dict[str, DanluError] = {}
@@ -76,7 +76,7 @@ def read_batch(state: ServerState, who: Identity, bucket: str, keys: list[str]) 
     return pack(header, pieces)
 
 
-def _parse(body: bytes) -> tuple[list[BatchFile], memoryview]:
+def _parse(body: bytes | bytearray) -> tuple[list[BatchFile], memoryview]:
     try:
         header, rest = unpack(body)
         files = _FILES.validate_python(header)
