@@ -26,7 +26,7 @@ def cut(path: Path) -> list[Piece]:
 def _checked(cutter: Cutter, path: Path) -> list[Piece]:
     pieces = list(cutter.pieces())
     data = path.read_bytes()
-    assert cutter.whole() == (len(data), hashlib.sha256(data).hexdigest())
+    assert cutter.size == len(data)
     begin = 0
     for piece in pieces:
         assert piece.offset == begin

@@ -34,6 +34,14 @@ class TestForm:
         assert read_manifest(golden).to_json() == golden
         assert digest_of(golden) == digest_of(WHOLE.to_json())
 
+    def test_a_file_of_several_chunks_may_be_named_by_them(self) -> None:
+        golden = GOLDEN.replace('"size":3,"sha256":"AAA"', '"size":3').replace('"format":1', '"format":2')
+        golden = golden.replace("AAA", A).replace("BBB", B)
+        files = (WHOLE.files[0]._replace(sha256=None), WHOLE.files[1])
+        assert WHOLE._replace(files=files).to_json() == golden.encode()
+        assert read_manifest(golden.encode()).to_json() == golden.encode()
+        assert files[0].mark not in (files[0]._replace(chunks=(Chunk(B, 2), Chunk(A, 1))).mark, A, B)
+
     def test_empty_folders_are_named_when_there_are_some(self) -> None:
         with_folders = WHOLE._replace(folders=("logs/b", "logs/a"))
         assert with_folders.to_json().endswith(b',"folders":["logs/a","logs/b"]}')
@@ -52,7 +60,7 @@ class TestWrong:
         ("values", "told"),
         [
             ([], "format"),
-            ({"format": 2}, "format"),
+            ({"format": 3}, "format"),
             ({"format": 1, "files": {}}, "'files' is no list"),
             ({"format": 1, "files": [{}]}, "files[0] has no 'path'"),
             ({"format": 1, "files": [file(path="../x")]}, "not below the artifact"),

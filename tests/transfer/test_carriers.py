@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import http.server
+import os
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Optional
 
 import pytest
 
 from danlu.transfer.api import Api
 from danlu.transfer.carrier import Body, Carrier, Granted, Request, body_of
-from danlu.transfer.errors import Damaged, Disconnected, NotConnected, Refused, ServerAway
+from danlu.transfer.errors import Changed, Damaged, Disconnected, NotConnected, Refused, ServerAway
+from danlu.transfer.local_files import body_of_file, open_file
 from danlu.transfer.retrying import Retry
+from danlu.transfer.stretch import Stretch
 
 if TYPE_CHECKING:
     from tests.transfer.conftest import MakeCarrier
@@ -204,6 +208,29 @@ class TestBreaks:
         post(carrier)
         with pytest.raises(LookupError, match="the file is gone"):
             post(carrier, Body(10, blocks))
+        assert post(carrier) == b"{}"
+
+
+class TestFiles:
+    def test_stretches_of_files_arrive_between_other_bytes(
+        self, fickle: FickleServer, carrier: Carrier, tmp_path: Path
+    ) -> None:
+        data = os.urandom(3 << 20)
+        (tmp_path / "x").write_bytes(data)
+        with open_file(str(tmp_path / "x")) as descriptor:
+            pieces = [b"head", Stretch("x", descriptor, 5, 1 << 20), b"", Stretch("x", descriptor, 2 << 20, 7), b"end"]
+            sent = b"head" + data[5 : 5 + (1 << 20)] + data[2 << 20 :][:7] + b"end"
+            post(carrier, Body(len(sent), lambda: pieces))
+        assert fickle.bodies == [sent]
+
+    def test_a_file_that_became_shorter_is_told_and_no_request(
+        self, fickle: FickleServer, carrier: Carrier, tmp_path: Path
+    ) -> None:
+        (tmp_path / "x").write_bytes(bytes(1000))
+        with open_file(str(tmp_path / "x")) as descriptor:
+            body = body_of_file("x", descriptor, 0, 2000)
+            with pytest.raises(Changed, match="x changed while it was sent"):
+                post(carrier, body)
         assert post(carrier) == b"{}"
 
 

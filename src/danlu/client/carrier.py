@@ -1,14 +1,17 @@
-"""The client's carrier: httpx, which knows proxies and certificates as people have set them up."""
+"""The client's carriers: httpx, which knows proxies and certificates, and a plain one where there are none."""
 
 from __future__ import annotations
 
 import threading
+import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Optional, cast
+from urllib.parse import urlsplit
 
 import httpx
 
+from danlu.client.config import is_loopback
 from danlu.transfer.carrier import (
     CONNECT_SECONDS,
     MAX_ANSWER_BYTES,
@@ -16,6 +19,8 @@ from danlu.transfer.carrier import (
     Answer,
     Block,
     Body,
+    Carrier,
+    Credentials,
     Granted,
     Request,
     refused_by_server,
@@ -23,6 +28,7 @@ from danlu.transfer.carrier import (
     small_blocks,
 )
 from danlu.transfer.errors import Damaged, Disconnected, NotConnected
+from danlu.transfer.http_carrier import HttpCarrier
 
 _NOT_CONNECTED = (
     httpx.ConnectError,
@@ -31,6 +37,43 @@ _NOT_CONNECTED = (
     httpx.ProxyError,
     httpx.UnsupportedProtocol,
 )
+
+
+def make_carrier(url: str, client: httpx.Client, credentials: Optional[Credentials]) -> Carrier:
+    """The one that costs least. `client` is that of the server, with its address and credentials."""
+    if credentials is None or not url.startswith("http://") or _has_proxy(url):
+        return HttpxCarrier(client)
+    return PlainCarrier(url, credentials, HttpxCarrier(client))
+
+
+def _has_proxy(url: str) -> bool:
+    """Whether the environment, or the system, names a proxy on the way."""
+    if is_loopback(url):
+        return False
+    proxies = urllib.request.getproxies()
+    is_named = any(name in proxies for name in ("http", "all"))
+    return is_named and not urllib.request.proxy_bypass(urlsplit(url).netloc)
+
+
+class PlainCarrier(HttpCarrier):
+    """Speaks to the server over sockets of its own, where the kernel sends files. Object services are httpx's."""
+
+    def __init__(self, url: str, credentials: Credentials, for_services: HttpxCarrier) -> None:
+        self._for_services = for_services
+        super().__init__(url, credentials)
+
+    def close(self) -> None:
+        super().close()
+        self._for_services.close()
+
+    @property
+    def reaches_services(self) -> bool:
+        return self._for_services.reaches_services
+
+    @contextmanager
+    def open_granted(self, granted: Granted) -> Iterator[Answer]:
+        with self._for_services.open_granted(granted) as answer:
+            yield answer
 
 
 class HttpxCarrier:

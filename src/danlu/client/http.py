@@ -12,7 +12,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from danlu import __version__
-from danlu.client.carrier import HttpxCarrier, disconnected
+from danlu.client.carrier import disconnected, make_carrier
 from danlu.client.config import is_loopback
 from danlu.errors import BadChecksum, Conflict, DanluError, ServerUnreachable, Unavailable, from_wire
 from danlu.transfer.api import Api
@@ -75,7 +75,7 @@ class Http:
             limits=httpx.Limits(max_connections=32, max_keepalive_connections=16, keepalive_expiry=IDLE_SECONDS),
         )
         self._retry = Retry(PATIENCE_SECONDS)
-        self.carrier = HttpxCarrier(self._client)
+        self.carrier = make_carrier(url, self._client, credentials)
         self.api = Api(self.carrier, self._retry)
         """For what moves bytes. It raises other errors: use it in a `with plain_errors()`."""
 

@@ -19,7 +19,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 RULES = 1
 """Which places are cuts. The compiled form must have the same number: other places would be sent once more."""
@@ -54,13 +54,6 @@ class Piece(NamedTuple):
     sha256: str
     size: int
     offset: int
-
-
-class Cut(NamedTuple):
-    """A file that was read to its end."""
-
-    size: int
-    sha256: str
 
 
 def next_cut(data: bytes, begin: int, end: int) -> int:
@@ -133,51 +126,42 @@ class Hashers:
 
     def __init__(self) -> None:
         self.of_pieces = ThreadPoolExecutor(NUM_HASHERS)
-        self.of_whole = ThreadPoolExecutor(1)
 
     def __enter__(self) -> Hashers:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.of_pieces.shutdown()
-        self.of_whole.shutdown()
 
 
 class Cutter:
-    """Reads one file in blocks. After the last piece, `whole` says what was read."""
+    """Reads one file in blocks. After the last piece, `size` says how much was read."""
 
     def __init__(self, descriptor: int, hashers: Hashers) -> None:
         self._descriptor = descriptor
         self._hashers = hashers
-        self._digest = hashlib.sha256()
-        self._size = 0
-        self._only: Optional[Piece] = None
+        self.size = 0
 
     def pieces(self) -> Iterator[Piece]:
         block = os.pread(self._descriptor, BLOCK_BYTES, 0)
-        if len(block) <= MIN_BYTES:  # one piece at most: its digest is that of the whole
-            self._size = len(block)
+        if len(block) <= MIN_BYTES:  # one piece at most: not worth a thread
+            self.size = len(block)
             if block:
-                self._only = Piece(hashlib.sha256(block).hexdigest(), len(block), 0)
-                yield self._only
+                yield Piece(hashlib.sha256(block).hexdigest(), len(block), 0)
             return
-        waiting: deque[tuple[Future[list[Piece]], Future[None]]] = deque()
+        waiting: deque[Future[list[Piece]]] = deque()
         while block:
             ends = _cut_block(block, is_last=len(block) < BLOCK_BYTES)
             view = memoryview(block)[: ends[-1]]
-            of_pieces = self._hashers.of_pieces.submit(_hash_pieces, view, ends, self._size)
-            waiting.append((of_pieces, self._hashers.of_whole.submit(self._digest.update, view)))
-            self._size += len(view)
+            waiting.append(self._hashers.of_pieces.submit(_hash_pieces, view, ends, self.size))
+            self.size += len(view)
             if len(waiting) > BLOCKS_AHEAD:
-                yield from _done(*waiting.popleft())
+                yield from waiting.popleft().result()
             if len(block) < BLOCK_BYTES:
                 break
-            block = os.pread(self._descriptor, BLOCK_BYTES, self._size)
+            block = os.pread(self._descriptor, BLOCK_BYTES, self.size)
         while waiting:
-            yield from _done(*waiting.popleft())
-
-    def whole(self) -> Cut:
-        return Cut(self._size, self._digest.hexdigest() if self._only is None else self._only.sha256)
+            yield from waiting.popleft().result()
 
 
 def _cut_block(block: bytes, *, is_last: bool) -> list[int]:
@@ -195,8 +179,3 @@ def _hash_pieces(view: memoryview, ends: list[int], offset: int) -> list[Piece]:
         pieces.append(Piece(hashlib.sha256(view[begin:end]).hexdigest(), end - begin, offset + begin))
         begin = end
     return pieces
-
-
-def _done(of_pieces: Future[list[Piece]], of_whole: Future[None]) -> list[Piece]:
-    of_whole.result()
-    return of_pieces.result()

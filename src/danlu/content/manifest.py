@@ -1,7 +1,8 @@
 """The manifest of an artifact: its files, as chunks, and its references. Its own digest names what is in a version.
 
-{"format":1,
- "files":[{"path":"model.pt","size":7,"sha256":"…","chunks":[["…",7]],"is_executable":true}],
+{"format":2,
+ "files":[{"path":"model.pt","size":7,"sha256":"…","chunks":[["…",7]],"is_executable":true},
+          {"path":"optimizer.pt","size":9437184,"chunks":[["…",1048576],…]}],
  "references":[{"path":"data","uri":"s3://bucket/data/","size":12,"checksum":"md5:…"}],
  "folders":["logs/empty"]}
 """
@@ -15,7 +16,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Optional
 
-FORMAT = 1
+FORMATS = (1, 2)
+"""In the second one a file of several chunks may have no digest of its own."""
+
 MAX_BYTES = 32 << 20
 MAX_CHUNK_BYTES = 4 << 20
 MAX_PATH_BYTES = 1024
@@ -32,9 +35,16 @@ class Chunk(NamedTuple):
 class File(NamedTuple):
     path: str
     size: int
-    sha256: str
+    sha256: Optional[str]
+    """Of all of it, where that is known. A file of several chunks is named by theirs."""
+
     chunks: tuple[Chunk, ...]
     is_executable: bool = False
+
+    @property
+    def mark(self) -> str:
+        """Tells it from files with other bytes."""
+        return self.sha256 or digest_of("".join(chunk.sha256 for chunk in self.chunks).encode())
 
 
 class Reference(NamedTuple):
@@ -63,8 +73,8 @@ class Manifest(NamedTuple):
     def to_json(self) -> bytes:
         """The canonical form: what is stored, and what the digest is of."""
         values: dict[str, Any] = {
-            "format": FORMAT,
-            "files": [_file_out(file) for file in sorted(self.files)],
+            "format": 2 if any(file.sha256 is None for file in self.files) else 1,
+            "files": [_file_out(file) for file in sorted(self.files, key=lambda one: one.path)],
             "references": [_reference_out(one) for one in sorted(self.references, key=lambda one: one.path)],
         }
         if self.folders:  # left out when there are none: digests of older manifests stay as they were
@@ -89,8 +99,8 @@ def read_manifest(data: bytes) -> Manifest:
 
 def manifest_of(values: Any) -> Manifest:
     """As `read_manifest`, for JSON that has been read."""
-    if not isinstance(values, dict) or values.get("format") != FORMAT:
-        raise ValueError(f"the manifest's format is not {FORMAT}; it is from another version of Danlu, or none")
+    if not isinstance(values, dict) or values.get("format") not in FORMATS:
+        raise ValueError(f"the manifest's format is none of {FORMATS}; it is from another version of Danlu, or none")
     found = Manifest(
         tuple(_file_in(one, number) for number, one in enumerate(_list(values, "files"))),
         tuple(_reference_in(one, number) for number, one in enumerate(_list(values, "references"))),
@@ -148,12 +158,10 @@ def _wrong_path(path: Any) -> str:
 
 
 def _file_out(file: File) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "path": file.path,
-        "size": file.size,
-        "sha256": file.sha256,
-        "chunks": [[chunk.sha256, chunk.size] for chunk in file.chunks],
-    }
+    found: dict[str, Any] = {"path": file.path, "size": file.size}
+    if file.sha256 is not None:
+        found["sha256"] = file.sha256
+    found["chunks"] = [[chunk.sha256, chunk.size] for chunk in file.chunks]
     return {**found, "is_executable": True} if file.is_executable else found
 
 
@@ -163,12 +171,13 @@ def _reference_out(one: Reference) -> dict[str, Any]:
 
 def _file_in(values: Any, number: int) -> File:
     where = f"files[{number}]"
-    path, size, sha256 = (_field(values, name, where) for name in ("path", "size", "sha256"))
+    path, size = (_field(values, name, where) for name in ("path", "size"))
     _check_entry(path, where)
     chunks = tuple(_chunk_in(one, f"{where}, {path!r}") for one in _list(values, "chunks"))
     if not _is_size(size) or size != sum(chunk.size for chunk in chunks):
         raise ValueError(f"{where}, {path!r}: its size is {size!r}, its chunks add up to {sum(c.size for c in chunks)}")
-    if not _is_digest(sha256):
+    sha256 = values.get("sha256")
+    if sha256 is not None and not _is_digest(sha256):
         raise ValueError(f"{where}, {path!r}: sha256 is {sha256!r:.80}; expected 64 hexadecimal digits")
     return File(path, size, sha256, chunks, values.get("is_executable") is True)
 

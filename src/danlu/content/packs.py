@@ -21,7 +21,7 @@ def pack(header: Sequence[dict[str, Any]], pieces: Iterable[Union[bytes, memoryv
     return b"".join((_LENGTH.pack(len(text)), text, *pieces))
 
 
-def unpack(data: bytes) -> tuple[list[dict[str, Any]], memoryview]:
+def unpack(data: Union[bytes, bytearray]) -> tuple[list[dict[str, Any]], memoryview]:
     """Return the header and the bytes after it. Raise ValueError when it is not whole."""
     if len(data) < _LENGTH.size:
         raise ValueError("a batch begins with the length of its header in 4 bytes")

@@ -37,13 +37,13 @@ class _Target:
     def __init__(self, file: File, path: str) -> None:
         self.file = file
         self.path = path
-        self.partial = partial_path(path, file.sha256[:12])
+        self.partial = partial_path(path, file.mark[:12])
         self._left = len(file.chunks)
         self._lock = threading.Lock()
 
     def is_there(self) -> bool:
         try:
-            return os.path.getsize(self.path) == self.file.size and _sha256(self.path) == self.file.sha256
+            return os.path.getsize(self.path) == self.file.size and self._is_right(self.path)
         except (OSError, LocalProblem):
             return False
 
@@ -71,7 +71,8 @@ class _Target:
             self.finish()
 
     def finish(self) -> None:
-        if len(self.file.chunks) != 1 and _sha256(self.partial) != self.file.sha256:
+        # chunks were checked as they came; a digest of the whole, where there is one, is checked as well
+        if len(self.file.chunks) != 1 and self.file.sha256 is not None and not self._is_right(self.partial):
             os.unlink(self.partial)
             raise Damaged(
                 f"{self.path}: its chunks are right, and the whole of them is not; it was sent while it changed"
@@ -80,6 +81,18 @@ class _Target:
             if self.file.is_executable:
                 os.chmod(self.partial, stat.S_IMODE(os.stat(self.partial).st_mode) | 0o111)
             os.replace(self.partial, self.path)
+
+    def _is_right(self, path: str) -> bool:
+        """Whether a file of the right size has the right bytes."""
+        with open_file(path) as descriptor:
+            if self.file.sha256 is not None:
+                return sha256_of_file(path, descriptor)[0] == self.file.sha256
+            offset = 0
+            for chunk in self.file.chunks:
+                if _digest(os.pread(descriptor, chunk.size, offset)) != chunk.sha256:
+                    return False
+                offset += chunk.size
+            return True
 
     @contextmanager
     def _writing(self) -> Iterator[int]:
@@ -167,11 +180,6 @@ def _fetch(api: Api, url: str, group: list[_Place], told: Told) -> None:
                 place.target.put(data, place.offset)
                 told(place.target.path, place.chunk.size, True)
         left = [digest for digest in left if digest not in arrived]
-
-
-def _sha256(path: str) -> str:
-    with open_file(path) as descriptor:
-        return sha256_of_file(path, descriptor)[0]
 
 
 def _digest(data: bytes) -> str:

@@ -10,23 +10,23 @@ import json
 import os
 import stat
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Optional
 
 from danlu.content.cutting import Cutter, Hashers, Piece
-from danlu.content.manifest import Chunk, File, Manifest, Reference, check_paths
+from danlu.content.manifest import Chunk, File, Manifest, Reference, check_paths, digest_of
 from danlu.content.packs import pack
 from danlu.transfer.api import Api
-from danlu.transfer.carrier import Block, Body
+from danlu.transfer.carrier import Body, Sendable
 from danlu.transfer.crew import Crew
-from danlu.transfer.errors import Changed, Damaged
+from danlu.transfer.errors import Damaged
 from danlu.transfer.local_files import Opener, local_problems, open_file
 from danlu.transfer.progress import Told, quiet
+from danlu.transfer.stretch import Stretch
 
 NUM_PARALLEL = 4
-PACK_BYTES, PACK_CHUNKS = 8 << 20, 1000
-WINDOW_BYTES, WINDOW_CHUNKS = 64 << 20, 1000
-"""How many chunks are asked about at a time."""
+WINDOW_BYTES, WINDOW_CHUNKS = 16 << 20, 1000
+"""How many chunks are asked about at a time; what is lacking of them travels in one pack."""
 
 COMMIT_SECONDS = 300.0
 
@@ -113,10 +113,16 @@ def _cut(source: Source, windows: _Windows, hashers: Hashers, opened: Opener) ->
         for piece in _readable(source.local, cutter.pieces()):
             chunks.append(Chunk(piece.sha256, piece.size))
             windows.add(_Located(piece.sha256, piece.size, source.local, piece.offset))
-        whole = cutter.whole()
-    if source.size not in (None, whole.size):
-        raise Damaged(f"{source.local} has {whole.size} bytes; {source.size} were added: make the artifact again")
-    return File(source.path, whole.size, whole.sha256, tuple(chunks), bool(mode & stat.S_IXUSR))
+    if source.size not in (None, cutter.size):
+        raise Damaged(f"{source.local} has {cutter.size} bytes; {source.size} were added: make the artifact again")
+    return File(source.path, cutter.size, _digest_of(chunks), tuple(chunks), bool(mode & stat.S_IXUSR))
+
+
+def _digest_of(chunks: Sequence[Chunk]) -> Optional[str]:
+    """Of a file, where it is not another pass over its bytes."""
+    if not chunks:
+        return digest_of(b"")
+    return chunks[0].sha256 if len(chunks) == 1 else None
 
 
 def _readable(local: str, pieces: Iterator[Piece]) -> Iterator[Piece]:
@@ -169,37 +175,20 @@ class _Windows:
         for chunk in window:
             if chunk.sha256 not in lacking:
                 self._told(chunk.local, chunk.size, False)
-        for group in _in_packs(chunk for chunk in window if chunk.sha256 in lacking):
-            self.crew.check()
-            self._send(api, group)
+        if lacking:
+            self._send(api, [chunk for chunk in window if chunk.sha256 in lacking])
 
     def _send(self, api: Api, group: list[_Located]) -> None:
         head = pack([{"sha256": chunk.sha256, "size": chunk.size} for chunk in group], ())
         num_bytes = sum(chunk.size for chunk in group)
-        api.send("POST", f"{self._path}/chunks", Body(len(head) + num_bytes, lambda: self._blocks(head, group)))
+        api.send("POST", f"{self._path}/chunks", Body(len(head) + num_bytes, lambda: self._pieces(head, group)))
         with self._lock:
             self.sent_bytes += num_bytes
         for chunk in group:
             self._told(chunk.local, chunk.size, True)
 
-    def _blocks(self, head: bytes, group: list[_Located]) -> Iterator[Block]:
+    def _pieces(self, head: bytes, group: list[_Located]) -> Iterator[Sendable]:
         yield head
         for chunk in group:
-            with self._opened(chunk.local) as descriptor, local_problems(chunk.local):
-                data = os.pread(descriptor, chunk.size, chunk.offset)
-            if len(data) != chunk.size:
-                raise Changed(chunk.local)
-            yield data
-
-
-def _in_packs(chunks: Iterable[_Located]) -> Iterator[list[_Located]]:
-    group: list[_Located] = []
-    num_bytes = 0
-    for chunk in chunks:
-        if group and (num_bytes + chunk.size > PACK_BYTES or len(group) == PACK_CHUNKS):
-            yield group
-            group, num_bytes = [], 0
-        group.append(chunk)
-        num_bytes += chunk.size
-    if group:
-        yield group
+            with self._opened(chunk.local) as descriptor:
+                yield Stretch(chunk.local, descriptor, chunk.offset, chunk.size)

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Callable, NamedTuple, Optional, Protocol, Union
 
 from danlu.transfer.errors import Damaged, Refused
+from danlu.transfer.stretch import Stretch
 
 PREFIX = "/api/v1"
 READ_SECONDS, CONNECT_SECONDS = 60.0, 10.0
@@ -24,6 +25,9 @@ _SEND_BYTES = 256 << 10
 _CODE = re.compile(rb"<Code>(\w{1,100})</Code>")
 
 Block = Union[bytes, memoryview]
+Sendable = Union[Block, Stretch]
+"""Of what is sent."""
+
 Credentials = Union[str, Callable[[], str]]
 """A key or token; or what is asked for it before every request, because it changes."""
 
@@ -34,10 +38,10 @@ def bearer(credentials: Credentials) -> str:
 
 
 class Body(NamedTuple):
-    """Bytes to send. `blocks` is called for each attempt."""
+    """Bytes to send. `pieces` is called for each attempt."""
 
     size: int
-    blocks: Callable[[], Iterable[Block]]
+    pieces: Callable[[], Iterable[Sendable]]
 
 
 class Request(NamedTuple):
@@ -85,8 +89,9 @@ class Carrier(Protocol):
     other break is raised, and trying again is for the retry policy.
     """
 
-    reaches_services: bool
-    """Whether the object services that the server named could be connected to so far."""
+    @property
+    def reaches_services(self) -> bool:
+        """Whether the object services that the server named could be connected to so far."""
 
     def open(self, request: Request) -> AbstractContextManager[Answer]:
         """Send a request. A redirect (307) is an answer too.
@@ -111,7 +116,13 @@ def body_of(data: Block) -> Body:
 
 def small_blocks(body: Body) -> Iterator[memoryview]:
     """The bytes in blocks that a slow line takes within the time limit of one write."""
-    for block in body.blocks():
+    for piece in body.pieces():
+        yield from blocks_of(piece)
+
+
+def blocks_of(piece: Sendable) -> Iterator[memoryview]:
+    """The same of one piece."""
+    for block in piece.blocks() if isinstance(piece, Stretch) else (piece,):
         view = memoryview(block)
         for begin in range(0, len(view), _SEND_BYTES):
             yield view[begin : begin + _SEND_BYTES]

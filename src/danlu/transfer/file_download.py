@@ -15,7 +15,7 @@ from typing import NamedTuple, Optional
 from danlu.transfer.api import Api
 from danlu.transfer.carrier import Answer, Block, Request
 from danlu.transfer.errors import Damaged, Disconnected, Replaced
-from danlu.transfer.local_files import BLOCK_BYTES, local_problems, make_folder, partial_path, try_lock
+from danlu.transfer.local_files import local_problems, make_folder, partial_path, try_lock
 from danlu.transfer.object_answers import (
     DIRECT_HEADER,
     About,
@@ -27,6 +27,7 @@ from danlu.transfer.object_answers import (
 from danlu.transfer.object_upload import RESUMABLE_BYTES
 from danlu.transfer.progress import Told, quiet
 from danlu.transfer.ranges import RANGE_BYTES, NoRanges, fetch_ranges
+from danlu.transfer.stretch import BLOCK_BYTES
 
 
 class RemoteFile(NamedTuple):

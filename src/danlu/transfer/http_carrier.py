@@ -7,6 +7,7 @@ import http.client
 import io
 import selectors
 import socket
+import ssl
 import threading
 import time
 import urllib.parse
@@ -26,11 +27,12 @@ from danlu.transfer.carrier import (
     Granted,
     Request,
     bearer,
+    blocks_of,
     refused_by_server,
     refused_by_service,
-    small_blocks,
 )
 from danlu.transfer.errors import Damaged, Disconnected, NotConnected
+from danlu.transfer.stretch import Stretch
 
 BLOCK_BYTES = 1 << 20
 MAX_KEPT = 8
@@ -48,7 +50,11 @@ class HttpCarrier:
         self._path = parts.path.rstrip("/") + PREFIX
         self._token = token
         self._kept = _Kept(idle_seconds)
-        self.reaches_services = True
+        self._reaches_services = True
+
+    @property
+    def reaches_services(self) -> bool:
+        return self._reaches_services
 
     def close(self) -> None:
         """Close what is kept. The next request opens a new connection."""
@@ -81,7 +87,7 @@ class HttpCarrier:
                     return
                 raise refused_by_service(answer, answer.reason)
         except NotConnected:
-            self.reaches_services = False  # not from here; from now on the bytes go through the server
+            self._reaches_services = False  # not from here; from now on the bytes go through the server
             raise
 
     @contextlib.contextmanager
@@ -278,8 +284,12 @@ def _write(connection: http.client.HTTPConnection, wanted: _Wanted) -> None:
     if body is not None or wanted.method in ("POST", "PUT", "PATCH"):
         connection.putheader("Content-Length", str(body.size if body is not None else 0))
     connection.endheaders()
-    for block in small_blocks(body) if body is not None else ():
-        connection.sock.sendall(block)
+    for piece in body.pieces() if body is not None else ():
+        if isinstance(piece, Stretch) and not isinstance(connection.sock, ssl.SSLSocket):
+            piece.send(connection.sock)
+            continue
+        for block in blocks_of(piece):
+            connection.sock.sendall(block)
 
 
 def _is_closed(connection: http.client.HTTPConnection) -> bool:

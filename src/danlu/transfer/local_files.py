@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Callable
 
 from danlu.transfer.carrier import Block, Body
-from danlu.transfer.errors import Changed, LocalProblem
+from danlu.transfer.errors import LocalProblem
+from danlu.transfer.stretch import BLOCK_BYTES, Stretch
 
-BLOCK_BYTES = 1 << 20
 PARTIAL = ".partial."
 """How the names of unfinished files begin. The store takes none of them."""
 
@@ -33,20 +33,9 @@ def open_file(path: str) -> Iterator[int]:
         os.close(descriptor)
 
 
-def blocks_of(path: str, descriptor: int, begin: int, end: int) -> Iterator[bytes]:
-    """Bytes of an open file from `begin` to exactly `end`, also when it has grown. Raise Changed when it shrank."""
-    while begin < end:
-        with local_problems(path):
-            block = os.pread(descriptor, min(BLOCK_BYTES, end - begin), begin)
-        if not block:
-            raise Changed(path)
-        begin += len(block)
-        yield block
-
-
 def body_of_file(path: str, descriptor: int, begin: int, end: int) -> Body:
     """A stretch of an open file, to send."""
-    return Body(end - begin, lambda: blocks_of(path, descriptor, begin, end))
+    return Body(end - begin, Stretch(path, descriptor, begin, end - begin).parts)
 
 
 def sha256_of_file(path: str, descriptor: int) -> tuple[str, int]:

@@ -10,9 +10,10 @@ from danlu.transfer.api import Api
 from danlu.transfer.carrier import Granted
 from danlu.transfer.crew import Crew
 from danlu.transfer.errors import Changed, Disconnected, NotConnected, Refused
-from danlu.transfer.local_files import blocks_of, body_of_file
+from danlu.transfer.local_files import body_of_file
 from danlu.transfer.progress import Told
 from danlu.transfer.sent_bytes import SentBytes
+from danlu.transfer.stretch import Stretch
 
 NUM_PARALLEL = 3
 
@@ -54,7 +55,7 @@ class _Part:
         self._number = number
         self._path = path
         digest = hashlib.md5(usedforsecurity=False)
-        for block in blocks_of(path, descriptor, begin, end):
+        for block in Stretch(path, descriptor, begin, end - begin).blocks():
             digest.update(block)
         self._md5 = base64.b64encode(digest.digest()).decode()
         self._body = body_of_file(path, descriptor, begin, end)

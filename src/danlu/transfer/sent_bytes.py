@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from danlu.transfer.carrier import Block, Body
+from danlu.transfer.carrier import Body, Sendable
 from danlu.transfer.progress import Told
 
 
@@ -20,13 +20,13 @@ class SentBytes:
         """The same bytes, counted from where the count is now each time they are sent."""
         before = self.num_bytes
 
-        def blocks() -> Iterator[Block]:
+        def pieces() -> Iterator[Sendable]:
             self.settle(before)
-            for block in body.blocks():
-                yield block
-                self._add(len(block), has_travelled=True)
+            for piece in body.pieces():
+                yield piece
+                self._add(len(piece), has_travelled=True)
 
-        return Body(body.size, blocks)
+        return Body(body.size, pieces)
 
     def settle(self, num_bytes: int) -> None:
         """It is known how much has arrived."""
