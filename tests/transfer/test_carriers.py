@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Optional
 import pytest
 
 from danlu.transfer.api import Api
-from danlu.transfer.carrier import Body, Carrier, Granted, Request, body_of
+from danlu.transfer.carrier import Body, Carrier, Granted, Request, Sendable, body_of
 from danlu.transfer.errors import Changed, Damaged, Disconnected, NotConnected, Refused, ServerAway
 from danlu.transfer.local_files import body_of_file, open_file
 from danlu.transfer.retrying import Retry
@@ -218,7 +218,13 @@ class TestFiles:
         data = os.urandom(3 << 20)
         (tmp_path / "x").write_bytes(data)
         with open_file(str(tmp_path / "x")) as descriptor:
-            pieces = [b"head", Stretch("x", descriptor, 5, 1 << 20), b"", Stretch("x", descriptor, 2 << 20, 7), b"end"]
+            pieces: list[Sendable] = [
+                b"head",
+                Stretch("x", descriptor, 5, 1 << 20),
+                b"",
+                Stretch("x", descriptor, 2 << 20, 7),
+                b"end",
+            ]
             sent = b"head" + data[5 : 5 + (1 << 20)] + data[2 << 20 :][:7] + b"end"
             post(carrier, Body(len(sent), lambda: pieces))
         assert fickle.bodies == [sent]
