@@ -13,7 +13,7 @@ import pytest
     [
         ("import danlu", ("pydantic", "httpx", "fastapi", "sqlalchemy", "torch", "ray", "typer", "rich")),
         (
-            "import danlu.client",
+            "from danlu.client import Client",
             ("fastapi", "sqlalchemy", "alembic", "uvicorn", "torch", "ray", "cryptography", "typer"),
         ),
         ("import danlu.spec.job", ("httpx", "fastapi", "sqlalchemy", "torch")),
@@ -21,6 +21,11 @@ import pytest
         (
             "import danlu.track",
             ("pydantic", "httpx", "yaml", "torch", "numpy", "danlu.client", "danlu.spec", "danlu.errors"),
+        ),
+        (
+            # beside a training, and what it asks for in a moment
+            "import danlu.track.sync.sync_now, danlu.track.sync.companion, danlu.client.config",
+            ("pydantic", "httpx", "torch", "numpy", "danlu.spec", "danlu.wire", "danlu.client.client"),
         ),
         (
             "import danlu.node.supervise.shim, danlu.node.stage.stager",
