@@ -14,7 +14,7 @@ LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
     "cryptography": ("auth/",),
     "danlu_accel": ("content/cutting.py",),  # where it is installed: the same places, found faster
     "fastapi": ("server/",),
-    "h11": ("gateway/proxy/",),
+    "h11": ("gateway/proxy/", "server/protocol.py"),
     "joserfc": ("server/oidc/",),
     "httpx": ("client/", "server/oidc/", "server/webhooks/sending.py"),
     "numpy": ("store/metrics/", "server/runs/"),
@@ -38,7 +38,7 @@ LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
 CONNECTION_HOMES: dict[str, tuple[str, ...]] = {
     # inputs from addresses that users name: to the address that was looked at, and never with a token
     "http.client": ("transfer/http_carrier.py", "node/stage/elsewhere.py"),
-    "urllib.request": (),
+    "urllib.request": ("client/carrier.py",),  # asked which proxies the system names
 }
 """Modules of Python's own that open HTTP connections. Requests go through one of the two carriers and the one policy of
 trying again, so that no second way for bytes comes up."""
@@ -52,13 +52,14 @@ KNOWS_HTTP = ("/routes.py", "_routes.py", "/pages.py", "/changes.py", "/route.py
 
 SPEAKS_HTTP = (
     "server/streams/",
+    "server/bodies/",
     "server/admission/middleware.py",
     "server/monitoring/middleware.py",
     "server/tencent/",
     "server/mlflow/door.py",
     "server/mlflow/failures.py",
 )
-"""No noun: how answers that go on are made, and a protocol that another API is spoken in."""
+"""No noun: how answers that go on are made, how bodies are taken, and a protocol that another API is spoken in."""
 
 
 def test_libraries_are_named_by_their_owners_only() -> None:

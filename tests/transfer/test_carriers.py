@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Optional
 import pytest
 
 from danlu.transfer.api import Api
-from danlu.transfer.carrier import Body, Carrier, Granted, Request, Sendable, body_of
+from danlu.transfer.carrier import Body, Carrier, Granted, Request, Sendable, Stretch, body_of
 from danlu.transfer.errors import Changed, Damaged, Disconnected, NotConnected, Refused, ServerAway
 from danlu.transfer.local_files import body_of_file, open_file
 from danlu.transfer.retrying import Retry
-from danlu.transfer.stretch import Stretch
 
 if TYPE_CHECKING:
     from tests.transfer.conftest import MakeCarrier
@@ -220,9 +219,9 @@ class TestFiles:
         with open_file(str(tmp_path / "x")) as descriptor:
             pieces: list[Sendable] = [
                 b"head",
-                Stretch("x", descriptor, 5, 1 << 20),
+                Stretch("x", descriptor, begin=5, size=1 << 20),
                 b"",
-                Stretch("x", descriptor, 2 << 20, 7),
+                Stretch("x", descriptor, begin=2 << 20, size=7),
                 b"end",
             ]
             sent = b"head" + data[5 : 5 + (1 << 20)] + data[2 << 20 :][:7] + b"end"

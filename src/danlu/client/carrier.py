@@ -39,7 +39,7 @@ _NOT_CONNECTED = (
 )
 
 
-def make_carrier(url: str, client: httpx.Client, credentials: Optional[Credentials]) -> Carrier:
+def make_carrier(url: str, client: httpx.Client, *, credentials: Optional[Credentials]) -> Carrier:
     """The one that costs least. `client` is that of the server, with its address and credentials."""
     if credentials is None or not url.startswith("http://") or _has_proxy(url):
         return HttpxCarrier(client)

@@ -75,7 +75,7 @@ class Http:
             limits=httpx.Limits(max_connections=32, max_keepalive_connections=16, keepalive_expiry=IDLE_SECONDS),
         )
         self._retry = Retry(PATIENCE_SECONDS)
-        self.carrier = make_carrier(url, self._client, credentials)
+        self.carrier = make_carrier(url, self._client, credentials=credentials)
         self.api = Api(self.carrier, self._retry)
         """For what moves bytes. It raises other errors: use it in a `with plain_errors()`."""
 

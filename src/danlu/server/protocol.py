@@ -16,7 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from danlu.auth.throttle import network_of
 from danlu.errors import RequestTimeout
-from danlu.server.direct_body import Receiver
+from danlu.server.bodies.direct import Receiver
 from danlu.server.settings import ServerSettings
 from danlu.server.sse import Frame
 from danlu.server.streams.follower import CONNECTION

@@ -17,12 +17,11 @@ from danlu.content.cutting import Cutter, Hashers, Piece
 from danlu.content.manifest import Chunk, File, Manifest, Reference, check_paths, digest_of
 from danlu.content.packs import pack
 from danlu.transfer.api import Api
-from danlu.transfer.carrier import Body, Sendable
+from danlu.transfer.carrier import Body, Sendable, Stretch
 from danlu.transfer.crew import Crew
 from danlu.transfer.errors import Damaged
 from danlu.transfer.local_files import Opener, local_problems, open_file
 from danlu.transfer.progress import Told, quiet
-from danlu.transfer.stretch import Stretch
 
 NUM_PARALLEL = 4
 WINDOW_BYTES, WINDOW_CHUNKS = 16 << 20, 1000
@@ -191,4 +190,4 @@ class _Windows:
         yield head
         for chunk in group:
             with self._opened(chunk.local) as descriptor:
-                yield Stretch(chunk.local, descriptor, chunk.offset, chunk.size)
+                yield Stretch(chunk.local, descriptor, begin=chunk.offset, size=chunk.size)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import re
+import socket
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Callable, NamedTuple, Optional, Protocol, Union
 
-from danlu.transfer.errors import Damaged, Refused
-from danlu.transfer.stretch import Stretch
+from danlu.transfer.errors import Changed, Damaged, LocalProblem, Refused
 
 PREFIX = "/api/v1"
 READ_SECONDS, CONNECT_SECONDS = 60.0, 10.0
@@ -20,14 +22,13 @@ MAX_ANSWER_BYTES = 64 << 20
 """Of an answer that is read as a whole."""
 
 MAX_ERROR_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 20
 _SEND_BYTES = 256 << 10
 
 _CODE = re.compile(rb"<Code>(\w{1,100})</Code>")
 
 Block = Union[bytes, memoryview]
-Sendable = Union[Block, Stretch]
-"""Of what is sent."""
-
+Sendable = Union[Block, "Stretch"]
 Credentials = Union[str, Callable[[], str]]
 """A key or token; or what is asked for it before every request, because it changes."""
 
@@ -35,6 +36,47 @@ Credentials = Union[str, Callable[[], str]]
 def bearer(credentials: Credentials) -> str:
     """The value of the `Authorization` header."""
     return f"Bearer {credentials if isinstance(credentials, str) else credentials()}"
+
+
+class Stretch:
+    """Bytes of a file: read where they must be, left to the kernel where they need not be.
+
+    The descriptor belongs to the caller, and stays open while this is in use.
+    """
+
+    def __init__(self, path: str, descriptor: int, *, begin: int, size: int) -> None:
+        self._path = path
+        self._descriptor = descriptor
+        self._begin = begin
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def parts(self) -> Iterator[Stretch]:
+        """The same in pieces, for those who count as they go."""
+        for at in range(0, self._size, BLOCK_BYTES):
+            size = min(BLOCK_BYTES, self._size - at)
+            yield Stretch(self._path, self._descriptor, begin=self._begin + at, size=size)
+
+    def blocks(self) -> Iterator[bytes]:
+        """Read exactly these bytes, also when the file has grown. Raise Changed when it shrank, and LocalProblem."""
+        at = 0
+        while at < self._size:
+            try:
+                block = os.pread(self._descriptor, min(BLOCK_BYTES, self._size - at), self._begin + at)
+            except OSError as error:
+                raise LocalProblem(self._path, error) from error
+            if not block:
+                raise Changed(self._path)
+            at += len(block)
+            yield block
+
+    def send(self, sock: socket.socket) -> None:
+        """Send them without bringing them into this process, where the system can. Raise OSError of the connection."""
+        with io.FileIO(self._descriptor, "rb", closefd=False) as file:
+            if sock.sendfile(file, self._begin, self._size) < self._size:
+                raise Changed(self._path)
 
 
 class Body(NamedTuple):

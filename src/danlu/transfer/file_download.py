@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import NamedTuple, Optional
 
 from danlu.transfer.api import Api
-from danlu.transfer.carrier import Answer, Block, Request
+from danlu.transfer.carrier import BLOCK_BYTES, Answer, Block, Request
 from danlu.transfer.errors import Damaged, Disconnected, Replaced
 from danlu.transfer.local_files import local_problems, make_folder, partial_path, try_lock
 from danlu.transfer.object_answers import (
@@ -27,7 +27,6 @@ from danlu.transfer.object_answers import (
 from danlu.transfer.object_upload import RESUMABLE_BYTES
 from danlu.transfer.progress import Told, quiet
 from danlu.transfer.ranges import RANGE_BYTES, NoRanges, fetch_ranges
-from danlu.transfer.stretch import BLOCK_BYTES
 
 
 class RemoteFile(NamedTuple):

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Optional, cast
 
 from danlu.transfer.carrier import (
+    BLOCK_BYTES,
     CONNECT_SECONDS,
     IDLE_SECONDS,
     MAX_ANSWER_BYTES,
@@ -26,15 +27,14 @@ from danlu.transfer.carrier import (
     Credentials,
     Granted,
     Request,
+    Stretch,
     bearer,
     blocks_of,
     refused_by_server,
     refused_by_service,
 )
 from danlu.transfer.errors import Damaged, Disconnected, NotConnected
-from danlu.transfer.stretch import Stretch
 
-BLOCK_BYTES = 1 << 20
 MAX_KEPT = 8
 """Idle connections of one origin that are kept."""
 

@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Callable
 
-from danlu.transfer.carrier import Block, Body
+from danlu.transfer.carrier import BLOCK_BYTES, Block, Body, Stretch
 from danlu.transfer.errors import LocalProblem
-from danlu.transfer.stretch import BLOCK_BYTES, Stretch
 
 PARTIAL = ".partial."
 """How the names of unfinished files begin. The store takes none of them."""
@@ -35,7 +34,7 @@ def open_file(path: str) -> Iterator[int]:
 
 def body_of_file(path: str, descriptor: int, begin: int, end: int) -> Body:
     """A stretch of an open file, to send."""
-    return Body(end - begin, Stretch(path, descriptor, begin, end - begin).parts)
+    return Body(end - begin, Stretch(path, descriptor, begin=begin, size=end - begin).parts)
 
 
 def sha256_of_file(path: str, descriptor: int) -> tuple[str, int]:

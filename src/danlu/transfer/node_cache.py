@@ -20,13 +20,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Callable
 
-from danlu.transfer.carrier import Block
+from danlu.transfer.carrier import BLOCK_BYTES, Block
 from danlu.transfer.copying import share_blocks
 from danlu.transfer.errors import LocalProblem
 from danlu.transfer.file_download import RemoteFile
 from danlu.transfer.local_files import PARTIAL, local_problems, partial_path, try_lock, write_whole
 from danlu.transfer.progress import Told, quiet
-from danlu.transfer.stretch import BLOCK_BYTES
 
 LOCK = ".lock"
 LOOK_SECONDS = 0.1

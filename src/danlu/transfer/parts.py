@@ -7,13 +7,12 @@ import hashlib
 from typing import Any
 
 from danlu.transfer.api import Api
-from danlu.transfer.carrier import Granted
+from danlu.transfer.carrier import Granted, Stretch
 from danlu.transfer.crew import Crew
 from danlu.transfer.errors import Changed, Disconnected, NotConnected, Refused
 from danlu.transfer.local_files import body_of_file
 from danlu.transfer.progress import Told
 from danlu.transfer.sent_bytes import SentBytes
-from danlu.transfer.stretch import Stretch
 
 NUM_PARALLEL = 3
 
@@ -55,7 +54,7 @@ class _Part:
         self._number = number
         self._path = path
         digest = hashlib.md5(usedforsecurity=False)
-        for block in Stretch(path, descriptor, begin, end - begin).blocks():
+        for block in Stretch(path, descriptor, begin=begin, size=end - begin).blocks():
             digest.update(block)
         self._md5 = base64.b64encode(digest.digest()).decode()
         self._body = body_of_file(path, descriptor, begin, end)

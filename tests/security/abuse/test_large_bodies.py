@@ -10,8 +10,8 @@ import pytest
 from tests.support.abuse import Scene, serving
 from tests.support.world import Api, World
 
+from danlu.server.bodies.receiving import PIECE_BYTES
 from danlu.server.protocol import MIN_DIRECT_BYTES
-from danlu.server.request_body import PIECE_BYTES
 from danlu.testing.waiting import wait_until
 
 KEY = "/api/v1/buckets/eves/objects/large"

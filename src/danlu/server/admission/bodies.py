@@ -8,8 +8,6 @@ from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from starlette.datastructures import Headers
-
 from danlu.content.manifest import MAX_BYTES as MAX_MANIFEST_BYTES
 from danlu.errors import TooLarge, TooManyRequests
 from danlu.spec.units import show_size
@@ -95,14 +93,6 @@ def limit_of(method: str, path: str, most_bytes: int) -> BodyLimit:
         if rule.method == method and rule.path.fullmatch(path):
             return rule.limit
     return BodyLimit(most_bytes, is_json=True)
-
-
-def announced_bytes(headers: Headers) -> int | None:
-    """Content-Length; 0 without a body, None when its length is not announced."""
-    if "transfer-encoding" in headers:
-        return None
-    text = headers.get("content-length", "0")
-    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def too_large(most_bytes: int, *, is_stranger: bool) -> TooLarge:

@@ -26,11 +26,11 @@ from danlu.server.admission.bodies import (
     UPLOAD_BYTES,
     BodyLimit,
     Memory,
-    announced_bytes,
     limit_of,
     too_large,
 )
 from danlu.server.admission.turns import STRANGER, Turn, Turns
+from danlu.server.bodies.receiving import announced_bytes
 from danlu.server.failures import answer_to
 from danlu.server.identity import COOKIE, WHO, identify, person_of, sender_of
 from danlu.server.state import ServerState

@@ -11,10 +11,10 @@ from fastapi.responses import Response
 from danlu.content.manifest import MAX_BYTES
 from danlu.server.artifacts import operations, service, uploads
 from danlu.server.artifacts.view import artifacts_out, version_out
+from danlu.server.bodies.receiving import HEADER_BYTES, receive_whole
 from danlu.server.identity import CurrentActor, CurrentIdentity, CurrentReader
 from danlu.server.openapi import BYTES, TAKES_BYTES
 from danlu.server.paging import Cursor, Limit, number_in
-from danlu.server.request_body import HEADER_BYTES, receive_whole
 from danlu.server.state import State
 from danlu.wire.artifacts import (
     MAX_PACK_BYTES,

@@ -7,9 +7,9 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
 from danlu.server.batches import operations
+from danlu.server.bodies.receiving import HEADER_BYTES, receive_whole
 from danlu.server.identity import CurrentIdentity
 from danlu.server.openapi import BYTES, TAKES_BYTES
-from danlu.server.request_body import HEADER_BYTES, receive_whole
 from danlu.server.state import State
 from danlu.wire.batches import MAX_BATCH_BYTES, BatchOut, ReadBatch
 

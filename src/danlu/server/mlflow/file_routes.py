@@ -8,12 +8,12 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response, StreamingResponse
 
+from danlu.server.bodies.receiving import receive
 from danlu.server.mlflow import files, operations
 from danlu.server.mlflow.bodies import NamedRun
 from danlu.server.mlflow.door import CurrentCaller
 from danlu.server.mlflow.logged_models import artifact_uri as uri_of_model
 from danlu.server.mlflow.run_view import artifact_uri
-from danlu.server.request_body import receive
 from danlu.server.state import State
 from danlu.store.objects.base import OpenObject
 

@@ -9,11 +9,11 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
 from danlu.errors import InvalidInput
+from danlu.server.bodies.receiving import receive
 from danlu.server.mlflow import datasets, files, histories, operations
 from danlu.server.mlflow.bodies import LogInputs, NamedRun, SearchDatasets
 from danlu.server.mlflow.door import CurrentCaller
 from danlu.server.mlflow.file_routes import Path, file_response
-from danlu.server.request_body import receive
 from danlu.server.state import State
 
 router = APIRouter(prefix="/mlflow")

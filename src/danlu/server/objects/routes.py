@@ -10,13 +10,13 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response, StreamingResponse
 
 from danlu.errors import RangeNotSatisfiable
+from danlu.server.bodies.receiving import receive
 from danlu.server.identity import CurrentActor, CurrentIdentity, CurrentReader, CurrentUser
 from danlu.server.invalid import bad_field
 from danlu.server.objects import operations, service
 from danlu.server.objects.located import readable
 from danlu.server.openapi import BYTES, PARTS, TAKES_BYTES
 from danlu.server.paging import Cursor, Limit
-from danlu.server.request_body import receive
 from danlu.server.state import State
 from danlu.store.objects.base import ObjectInfo
 from danlu.wire.base import Page

@@ -8,9 +8,9 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response, StreamingResponse
 
+from danlu.server.bodies.receiving import HEADER_BYTES, receive, receive_whole
 from danlu.server.identity import CurrentActor, CurrentIdentity
 from danlu.server.openapi import BYTES, TAKES_BYTES
-from danlu.server.request_body import HEADER_BYTES, receive, receive_whole
 from danlu.server.state import State
 from danlu.server.trees import operations
 from danlu.wire.batches import MAX_BATCH_BYTES, BlobsOut, ReadBlobs

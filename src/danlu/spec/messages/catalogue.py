@@ -8,7 +8,8 @@ versions and messages of other machines are covered as well; a text without a co
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import Optional
 
 from pydantic import BaseModel, ConfigDict
@@ -271,23 +272,22 @@ def recognise(text: str) -> Message:
     """Find the code and the parameters of a text; those of most letters of their own are tried first."""
     if text in _CODES:
         return Message(code=_CODES[text])
-    return _found_in(_PATTERNS, text) or Message(code="text", params={"text": text})
+    return _found_in(_patterns(), text, recognise) or Message(code="text", params={"text": text})
 
 
 @lru_cache(maxsize=10_000)
 def recognise_failure(text: str) -> Message:
     """The same for the message of a failure."""
-    return _found_in(_FAILURE_PATTERNS, text) or recognise(text)
+    return _found_in(_failure_patterns(), text, recognise_failure) or recognise(text)
 
 
-def _found_in(patterns: _Patterns, text: str) -> Optional[Message]:
+def _found_in(patterns: _Patterns, text: str, look: Callable[[str], Message]) -> Optional[Message]:
     for code, pattern in patterns if len(text) <= MAX_CHARACTERS else ():
         found = pattern.fullmatch(text)
         if found is None:
             continue
         params = found.groupdict()
         inner = params.pop("inner", None)
-        look = recognise if patterns is _PATTERNS else recognise_failure
         return Message(code=code, params=params, inner=None if inner is None else look(inner))
     return None
 
@@ -328,7 +328,18 @@ def _pattern(template: str) -> re.Pattern[str]:
     return re.compile("".join(f"(?P<{part}>.+?)" if at % 2 else re.escape(part) for at, part in enumerate(parts)), re.S)
 
 
-def _patterns(messages: dict[str, tuple[str, str]]) -> _Patterns:
+@cache
+def _patterns() -> _Patterns:
+    """Made when the first text is looked up: few processes do so, and it takes as long as loading the rest."""
+    return _patterns_of(MESSAGES)
+
+
+@cache
+def _failure_patterns() -> _Patterns:
+    return _patterns_of(FAILURES)
+
+
+def _patterns_of(messages: dict[str, tuple[str, str]]) -> _Patterns:
     texts = [(english, code) for code, (english, _) in messages.items()]
     texts += [(english, code) for english, code in EARLIER.items() if code in messages]
     return tuple((code, _pattern(english)) for english, code in sorted(texts, key=lambda item: _order(*item)))
@@ -353,5 +364,3 @@ _AROUND_ANYTHING = {"of_field", "time_expected", "bad_key"}
 
 _CODES = {english: code for english, code in EARLIER.items() if code in CAUSES}
 _CODES |= {english: code for code, (english, _) in CAUSES.items()}
-_PATTERNS = _patterns(MESSAGES)
-_FAILURE_PATTERNS = _patterns(FAILURES)

@@ -9,10 +9,10 @@ from typing import Optional
 
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
 
 from danlu.errors import TooLarge
-from danlu.server.admission.bodies import announced_bytes
-from danlu.server.direct_body import fill_directly
+from danlu.server.bodies.direct import fill_directly
 from danlu.store.objects.base import Bytes, ObjectInfo, Writer
 
 HEADER_BYTES = 4 << 20
@@ -77,3 +77,11 @@ async def receive_whole(request: Request, max_bytes: int) -> bytearray:
             raise TooLarge(f"more than {max_bytes} bytes at a time; send several")
     del whole[size:]
     return whole
+
+
+def announced_bytes(headers: Headers) -> int | None:
+    """Content-Length; 0 without a body, None when its length is not announced."""
+    if "transfer-encoding" in headers:
+        return None
+    text = headers.get("content-length", "0")
+    return int(text) if text.isascii() and text.isdigit() else 0

@@ -1,0 +1,1 @@
+"""How the bodies of requests are taken."""
