@@ -21,7 +21,7 @@ def pack(header: Sequence[dict[str, Any]], pieces: Iterable[Union[bytes, memoryv
     return b"".join((_LENGTH.pack(len(text)), text, *pieces))
 
 
-def unpack(data: Union[bytes, bytearray]) -> tuple[list[dict[str, Any]], memoryview]:
+def unpack(data: Union[bytes, memoryview]) -> tuple[list[dict[str, Any]], memoryview]:
     """Return the header and the bytes after it. Raise ValueError when it is not whole."""
     if len(data) < _LENGTH.size:
         raise ValueError("a batch begins with the length of its header in 4 bytes")
@@ -30,7 +30,7 @@ def unpack(data: Union[bytes, bytearray]) -> tuple[list[dict[str, Any]], memoryv
     if len(data) < end:
         raise ValueError(f"the batch's header should have {length} bytes, and ends early")
     try:
-        header = json.loads(data[_LENGTH.size : end])
+        header = json.loads(bytes(data[_LENGTH.size : end]))
     except RecursionError as error:
         raise ValueError("the batch's header should be a list of objects, and is deeper than that") from error
     if not isinstance(header, list) or not all(isinstance(item, dict) for item in header):

@@ -6,11 +6,12 @@ import re
 
 from danlu.content.packs import unpack
 from danlu.errors import InvalidInput, TooLarge
+from danlu.store.objects.base import Bytes
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-def read_pack(body: bytes | bytearray, *, min_bytes: int, max_bytes: int, max_pack_bytes: int) -> dict[str, memoryview]:
+def read_pack(body: Bytes, *, min_bytes: int, max_bytes: int, max_pack_bytes: int) -> dict[str, memoryview]:
     """Digest -> bytes, each of `min_bytes` to `max_bytes`. The digests are checked when the bytes are stored."""
     try:
         header, rest = unpack(body)

@@ -15,6 +15,7 @@ from danlu.server.artifacts.view import version_out
 from danlu.server.packs import read_pack
 from danlu.server.state import ServerState
 from danlu.store.objects import blobs
+from danlu.store.objects.base import Bytes
 from danlu.store.objects.blobs import Blobs
 from danlu.store.queries import artifacts
 from danlu.store.sql.artifact_tables import ArtifactVersionRow
@@ -66,7 +67,7 @@ def delete_artifact(state: ServerState, who: UserIdentity, name: str, project: s
     return len(named)
 
 
-def take_chunks(state: ServerState, who: Identity, upload_id: str, body: bytes | bytearray) -> int:
+def take_chunks(state: ServerState, who: Identity, upload_id: str, body: Bytes) -> int:
     """Store chunks, each by its digest, which is checked."""
     chunks = read_pack(body, min_bytes=1, max_bytes=MAX_CHUNK_BYTES, max_pack_bytes=MAX_PACK_BYTES)
     with state.database.writing() as session:
@@ -83,7 +84,7 @@ def take_chunks(state: ServerState, who: Identity, upload_id: str, body: bytes |
     return len(stored)
 
 
-def commit(state: ServerState, who: Identity, upload_id: str, body: bytes | bytearray) -> VersionOut:
+def commit(state: ServerState, who: Identity, upload_id: str, body: bytes) -> VersionOut:
     """Make it a version, if every chunk of it is there: a number is given, and it is visible, in one moment."""
     asked, manifest = uploads.read_commit(body)
     data = manifest.to_json()

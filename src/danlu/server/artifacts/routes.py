@@ -154,7 +154,7 @@ async def take(artifact: str, request: Request, who: CurrentIdentity, state: Sta
 async def commit(artifact: str, request: Request, who: CurrentIdentity, state: State) -> VersionOut:
     """Create a version from what was sent: `{"manifest": {...}, "labels": [...], "description": "..."}`."""
     body = await receive_whole(request, MAX_BYTES + HEADER_BYTES)
-    return await run_in_threadpool(operations.commit, state, who, artifact, body)
+    return await run_in_threadpool(operations.commit, state, who, artifact, bytes(body))
 
 
 def _bytes(data: bytes) -> Response:

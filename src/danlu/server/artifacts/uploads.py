@@ -214,7 +214,7 @@ def _check_chunks(session: Session, project_id: int, manifest: Manifest) -> None
             raise bad_field("manifest", f"the chunk {digest} has {known[digest]} bytes, not {size}")
 
 
-def read_commit(body: bytes | bytearray) -> tuple[CommitArtifact, Manifest]:
+def read_commit(body: bytes) -> tuple[CommitArtifact, Manifest]:
     """What a commit asks for, checked."""
     try:
         asked = CommitArtifact.model_validate_json(body)

@@ -14,6 +14,7 @@ from danlu.errors import DanluError, InvalidInput, TooLarge
 from danlu.server.objects.located import Located, readable_all, writable_all
 from danlu.server.objects.operations import record_put
 from danlu.server.state import ServerState
+from danlu.store.objects.base import Bytes
 from danlu.wire.batches import (
     MAX_BATCH_BYTES,
     MAX_BATCH_FILES,
@@ -25,7 +26,7 @@ from danlu.wire.batches import (
 _FILES = TypeAdapter(list[BatchFile])
 
 
-def put_batch(state: ServerState, who: Identity, bucket: str, body: bytes | bytearray) -> BatchOut:
+def put_batch(state: ServerState, who: Identity, bucket: str, body: Bytes) -> BatchOut:
     files, rest = _parse(body)
     places = state.database.read(writable_all, who, bucket, [file.key for file in files])
     problems: dict[str, DanluError] = {}
@@ -76,7 +77,7 @@ def read_batch(state: ServerState, who: Identity, bucket: str, keys: list[str]) 
     return pack(header, pieces)
 
 
-def _parse(body: bytes | bytearray) -> tuple[list[BatchFile], memoryview]:
+def _parse(body: Bytes) -> tuple[list[BatchFile], memoryview]:
     try:
         header, rest = unpack(body)
         files = _FILES.validate_python(header)

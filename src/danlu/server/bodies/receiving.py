@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import Optional
 
+import numpy as np
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
@@ -50,7 +51,7 @@ async def receive(request: Request, writer: Writer, sha256: Optional[str]) -> Ob
 async def _pieces(request: Request) -> AsyncGenerator[Bytes, None]:
     """The body in pieces. One is good until the next but one is asked for."""
     size = min(PIECE_BYTES, announced_bytes(request.headers) or 0)
-    buffers = (memoryview(bytearray(size)), memoryview(bytearray(size)))
+    buffers = (_buffer(size), _buffer(size))
     number = 0
     while has := await fill_directly(request, buffers[number % 2]):
         yield buffers[number % 2][:has]
@@ -65,18 +66,37 @@ async def _pieces(request: Request) -> AsyncGenerator[Bytes, None]:
         yield bytes(pending)
 
 
-async def receive_whole(request: Request, max_bytes: int) -> bytearray:
+async def receive_whole(request: Request, max_bytes: int) -> memoryview:
     """Read a body into memory."""
-    whole = bytearray(min(announced_bytes(request.headers) or 0, max_bytes))
-    with memoryview(whole) as view:
-        size = await fill_directly(request, view)
-    async for piece in request.stream():
+    announced = announced_bytes(request.headers)
+    if announced is None:
+        return await _gather(request, max_bytes)
+    if announced > max_bytes:
+        raise _too_large(max_bytes)
+    whole = _buffer(announced)
+    size = await fill_directly(request, whole)
+    async for piece in request.stream():  # h11 hands out no more than was announced
         whole[size : size + len(piece)] = piece
         size += len(piece)
-        if size > max_bytes:
-            raise TooLarge(f"more than {max_bytes} bytes at a time; send several")
-    del whole[size:]
-    return whole
+    return whole[:size]
+
+
+async def _gather(request: Request, max_bytes: int) -> memoryview:
+    whole = bytearray()
+    async for piece in request.stream():
+        whole += piece
+        if len(whole) > max_bytes:
+            raise _too_large(max_bytes)
+    return memoryview(whole)
+
+
+def _buffer(size: int) -> memoryview:
+    """Memory as it is found: clearing it took as long as receiving."""
+    return np.empty(size, np.uint8).data
+
+
+def _too_large(max_bytes: int) -> TooLarge:
+    return TooLarge(f"more than {max_bytes} bytes at a time; send several")
 
 
 def announced_bytes(headers: Headers) -> int | None:

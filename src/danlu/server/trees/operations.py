@@ -14,7 +14,7 @@ from danlu.server.scope import project_to_use
 from danlu.server.state import ServerState
 from danlu.server.trees import service
 from danlu.store.objects import blobs
-from danlu.store.objects.base import Writer
+from danlu.store.objects.base import Bytes, Writer
 from danlu.store.objects.blobs import Blobs
 from danlu.wire.batches import MAX_BATCH_BYTES
 from danlu.wire.store import Tree, TreeOut
@@ -42,7 +42,7 @@ def finish_blob(state: ServerState, incoming: IncomingBlob) -> None:
     state.database.write(service.own_blob, state, incoming.project_id, incoming.digest)
 
 
-def put_blobs(state: ServerState, who: UserIdentity, body: bytes | bytearray, *, project: str | None) -> int:
+def put_blobs(state: ServerState, who: UserIdentity, body: Bytes, *, project: str | None) -> int:
     """Store small files of trees, each by its digest, which is checked. Return how many."""
     files = read_pack(body, min_bytes=0, max_bytes=SMALL_BYTES, max_pack_bytes=MAX_BATCH_BYTES)
     with state.database.writing() as session:
