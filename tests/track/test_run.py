@@ -319,6 +319,17 @@ class TestMappings:
         assert read_run(run.path).hparams == {**large, "long" * 100: 1}
         assert "hparams['prompt'] is left out" in caplog.text
 
+    def test_values_have_a_limit_together_and_what_is_above_it_is_named(self, caplog: pytest.LogCaptureFixture) -> None:
+        run = track.start("mnist")
+        for number in range(18):
+            run.summary[f"key{number:02}"] = "x" * 1_000_000
+        run.summary["key00"] = "small"
+        run.summary["last"] = "y" * 900_000
+        run.finish()
+        kept = read_run(run.path).summary
+        assert sorted(kept) == [*(f"key{number:02}" for number in range(16)), "last"]
+        assert "summary['key16'] is left out: a value has at most 1 MiB, all values together 16 MiB" in caplog.text
+
     def test_a_namespace_is_taken(self) -> None:
         run = track.start("mnist")
         run.hparams = argparse.Namespace(lr=0.1, device=object)

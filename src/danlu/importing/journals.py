@@ -266,9 +266,9 @@ class _Output:
 def _sets(run: ForeignRun, field: str, values: Mapping[str, Any], time: float) -> Iterator[bytes]:
     if not values:
         return
-    frames, lost = journal.encode_sets(field, plain(values), time=time)
+    frames, lost = journal.encode_sets(field, plain(values), room=journal.Room(), time=time)
     for key in lost:
-        run.problems.add(f"{field} {key[:80]!r} has more than 1 MiB")
+        run.problems.add(f"{field} {key[:80]!r} is left out: a value has at most 1 MiB, all values together 16 MiB")
     yield from frames
 
 

@@ -44,9 +44,11 @@ from danlu.journal.reader import (
     rows,
     scan,
 )
+from danlu.journal.room import MAX_MAPPING_BYTES, Room
 
 __all__ = [
     "FILE_HEADER_BYTES",
+    "MAX_MAPPING_BYTES",
     "MAX_PAYLOAD_BYTES",
     "BadJournal",
     "Columns",
@@ -56,6 +58,7 @@ __all__ = [
     "Layout",
     "Media",
     "Output",
+    "Room",
     "Scan",
     "columns",
     "decode_json",

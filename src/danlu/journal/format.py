@@ -19,6 +19,8 @@ from enum import IntEnum
 from functools import cache
 from typing import Any, NamedTuple, Optional, Union
 
+from danlu.journal.room import Room
+
 MAGIC = b"DLJ1"
 VERSION = 1
 FILE_HEADER = struct.Struct("<4sHH16s")  # magic, version, flags, journal id
@@ -132,16 +134,18 @@ def encode_set(field: str, values: Mapping[str, Any], *, remove: Sequence[str] =
 
 
 def encode_sets(
-    field: str, values: Mapping[str, Any], *, remove: Sequence[str] = (), time: float
+    field: str, values: Mapping[str, Any], *, room: Room, remove: Sequence[str] = (), time: float
 ) -> tuple[list[bytes], list[str]]:
-    """As `encode_set`, in as many frames as are needed; and the keys whose values are too large for any."""
+    """As `encode_set`, in as many frames as are needed; and the keys for whose values there is no room."""
     frames: list[bytes] = []
     lost: list[str] = []
     part: dict[str, Any] = {}
     num_bytes = 0
+    for key in remove:
+        room.free(key)
     for key, value in values.items():
         length = len(_json({key: value}))
-        if length > MAX_PAYLOAD_BYTES - SET_HEAD_BYTES:
+        if length > MAX_PAYLOAD_BYTES - SET_HEAD_BYTES or not room.take(key, length):
             lost.append(key)
             continue
         if part and num_bytes + length > MAX_PAYLOAD_BYTES - SET_HEAD_BYTES:

@@ -29,6 +29,7 @@ MAX_NAMES = 4000
 OUTPUT_BYTES = 256 << 10
 """Of one frame of what was printed."""
 
+_ROOM = f"a value has at most 1 MiB, all values together {journal.MAX_MAPPING_BYTES >> 20} MiB"
 _NAN = math.nan
 _now = time.time
 
@@ -56,6 +57,7 @@ class Run(SaysMore):
         self._branch = int(header.get("branch") or 1)
         self._next_step = 0
         self._state: Optional[str] = None
+        self._rooms: dict[str, journal.Room] = {}
         self._hparams = Noted(None, lambda new, gone: self._set("hparams", new, gone))
         self._summary = Noted(None, lambda new, gone: self._set("summary", new, gone))
         self._labels: list[str] = list(header.get("labels") or ())
@@ -246,6 +248,7 @@ class Run(SaysMore):
 
     def go_on(self, hparams: Mapping[str, Any], summary: Mapping[str, Any], next_step: int) -> None:
         """Take over what an earlier process of the run had; nothing is written."""
+        self._rooms = {"hparams": journal.Room(to_plain(hparams)), "summary": journal.Room(to_plain(summary))}
         self._hparams = Noted(hparams, lambda new, gone: self._set("hparams", new, gone))
         self._summary = Noted(summary, lambda new, gone: self._set("summary", new, gone))
         self._next_step = next_step
@@ -350,11 +353,12 @@ class Run(SaysMore):
 
     def _set(self, field: str, new: Mapping[str, Any], gone: list[str]) -> None:
         try:
-            frames, lost = journal.encode_sets(field, to_plain(new), remove=gone, time=_now())
+            room = self._rooms.setdefault(field, journal.Room())
+            frames, lost = journal.encode_sets(field, to_plain(new), room=room, remove=gone, time=_now())
             for frame in frames:
                 self._add(frame)
             for key in lost:
-                warn_once(f"{field} {key}", f"{field}[{key!r:.80}] is left out: a value has at most 1 MiB")
+                warn_once(f"{field} {key}", f"{field}[{key!r:.80}] is left out: {_ROOM}")
         except Exception as error:
             warn_once(field, f"{field} could not be kept: {error!r:.300}")
 

@@ -6,11 +6,14 @@ import math
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 from tests.support.journals import BEGAN, JournalMaker
 from tests.support.runs import points, send
 from tests.support.world import Api, World
 
 from danlu import journal
+from danlu.store.metrics.set_records import MAX_MARKS
+from danlu.store.sql.run_tables import RunRow
 
 
 class TestArriving:
@@ -69,6 +72,28 @@ class TestArriving:
         shown = api.json("GET", f"/runs/{made.run}/environment")
         assert (shown["git"], shown["packages"], shown["diff"]) == ({}, {}, "")
         assert sorted(shown["environment"]) == ["large-0", "large-1"]
+
+    def test_values_have_a_limit_together(self, world: World, api: Api) -> None:
+        """Each frame is a right one, and without a limit the run's row would grow with every one."""
+        made = JournalMaker()
+        for number in range(20):
+            made.add(journal.encode_set("summary", {f"large-{number:02}": "x" * 1_000_000}, time=BEGAN + number))
+        made.add(journal.encode_set("summary", {}, remove=["large-00"], time=BEGAN + 20))
+        made.add(journal.encode_set("summary", {"later": "x" * 1_000_000, "small": 1}, time=BEGAN + 21))
+        kept = send(world, api, made)["summary"]
+        assert sorted(kept) == [*(f"large-{number:02}" for number in range(1, 16)), "later", "small"]
+
+    def test_times_of_removed_keys_have_a_limit(self, world: World, api: Api) -> None:
+        made = JournalMaker()
+        made.add(journal.encode_set("hparams", {"kept": 1}, time=BEGAN))
+        for number in range(30):
+            keys = [f"key-{number}-{one}" for one in range(1000)]
+            made.add(journal.encode_set("hparams", {}, remove=keys, time=BEGAN + number))
+        assert send(world, api, made)["hparams"] == {"kept": 1}
+        with world.state.database.reading() as session:
+            times = session.scalars(select(RunRow.set_at).where(RunRow.id == made.run)).one()
+        assert len(times) == MAX_MARKS
+        assert "hparams.kept" in times
 
     @pytest.mark.parametrize(("value", "odd"), [(math.nan, "nan"), (math.inf, "inf"), (-math.inf, "-inf")])
     def test_a_last_value_that_is_no_number_is_shown_and_found(

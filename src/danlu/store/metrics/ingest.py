@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -12,11 +11,11 @@ import numpy as np
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from danlu.spec.runs import SYSTEM, Ended, RunState, check_folder, flatten, run_end
+from danlu.spec.runs import SYSTEM, Ended, RunState, flatten, run_end
 from danlu.store.metrics.decode import Layouts, SeriesKey, Stretch
 from danlu.store.metrics.journals import journals_of
 from danlu.store.metrics.points import Points
-from danlu.store.queries import run_folders
+from danlu.store.metrics.set_records import apply_sets
 from danlu.store.queries.monitoring import run_alerts
 from danlu.store.sql.database import num_changed
 from danlu.store.sql.run_tables import (
@@ -34,17 +33,8 @@ MAX_KEYS = 2000
 """Maximum number of searchable values of one kind per run; others are only shown."""
 
 MAX_KEY_CHARS = 400
-MAX_ENVIRONMENT_BYTES = 2 << 20
 MAX_ALERTS = 1000
 """Of one run; those that come later are not kept."""
-
-MAX_AXES = 2000
-_MAPPINGS = {"hparams": "hparams", "summary": "summary", "environment": "info", "axes": "axes"}
-"""Field of a record -> column."""
-
-_SEARCHED = ("hparams", "summary")
-
-_TEXTS = {"name": 200, "description": 100_000}
 
 
 def layouts_of(journal: JournalRow) -> Layouts:
@@ -71,7 +61,8 @@ def ingest_stretch(session: Session, run: int, journal: str, start: int, made: S
         row.layouts = known
     _store_points(session, owner, made)
     _store_branches(session, run, made)
-    _apply_sets(session, owner, made)
+    for field in apply_sets(session, owner, made.sets):
+        put_values(session, run, field, getattr(owner, field))
     _store_media(session, run, journal, made)
     _store_alerts(session, run, made)
     if made.output is not None:
@@ -190,54 +181,6 @@ def _store_branches(session: Session, run: int, made: Stretch) -> None:
             row.said_step = said
         if steps:
             row.first_step = min(steps) if row.first_step is None else min(row.first_step, *steps)
-
-
-def _apply_sets(session: Session, run: RunRow, made: Stretch) -> None:
-    changed: set[str] = set()
-    marks = dict(run.set_at)
-    for seen in made.sets:
-        at = [seen.branch, seen.at]
-        if seen.field in _MAPPINGS:
-            values = dict(getattr(run, _MAPPINGS[seen.field]))
-            for key in (*seen.changed, *seen.removed):
-                mark = f"{seen.field}.{key}"
-                if marks.get(mark, [0, 0.0]) > at:
-                    continue  # a newer record arrived before
-                marks[mark] = at
-                if key in seen.changed:
-                    values[key] = seen.changed[key]
-                else:
-                    values.pop(key, None)
-            if seen.field in _SEARCHED:
-                changed.add(seen.field)
-            elif seen.field == "axes" and len(values) > MAX_AXES:
-                continue
-            elif len(json.dumps(values)) > MAX_ENVIRONMENT_BYTES:
-                continue  # no journal of ours is so large
-            setattr(run, _MAPPINGS[seen.field], values)
-        elif marks.get(seen.field, [0, 0.0]) <= at and _set_field(session, run, seen.field, seen.value):
-            marks[seen.field] = at
-    run.set_at = marks
-    for field in changed:
-        put_values(session, run.number, field, getattr(run, field))
-
-
-def _set_field(session: Session, run: RunRow, field: str, value: Any) -> bool:
-    if field in _TEXTS and isinstance(value, str) and (value.strip() or field == "description"):
-        setattr(run, field, value[: _TEXTS[field]])
-    elif field == "labels" and isinstance(value, list):
-        run.labels = [str(label)[:100] for label in value[:100]]
-    elif field == "total_steps" and (value is None or (isinstance(value, int) and 0 < value < 1 << 62)):
-        run.total_steps = value
-    elif field == "folder" and isinstance(value, str):
-        try:
-            run.folder = check_folder(value)
-        except ValueError:
-            return False
-        run_folders.make(session, run.project_id, run.folder, run.seen_at)
-    else:
-        return False
-    return True
 
 
 def _store_media(session: Session, run: int, journal: str, made: Stretch) -> None:
