@@ -16,16 +16,18 @@ from danlu.server.mlflow.experiments import compares, milliseconds
 from danlu.server.mlflow.files import FOLDER
 from danlu.server.mlflow.tokens import offset_in, token_of
 from danlu.server.models import service
-from danlu.server.models.view import versions_out
+from danlu.server.models.view import model_out, models_out, versions_out
 from danlu.server.state import ServerState
 from danlu.spec.models import check_model_name
 from danlu.store.queries import buckets, models, people
 from danlu.store.queries.mlflow.filter import Comparison, parse_filter
 from danlu.store.sql.model_tables import ModelRow, ModelVersionRow
-from danlu.wire.models import ChangeModel, ChangeModelVersion, ModelVersionOut, RegisterModel, SetAlias
+from danlu.wire.models import ChangeModel, ChangeModelVersion, ModelOut, ModelVersionOut, RegisterModel, SetAlias
 
 MAX_MODELS = 10_000
-MAX_VERSIONS = 10_000
+MAX_VERSIONS = 50_000
+"""Of all models of a project; a filter on a name is the way to those of one."""
+
 _SOURCE = re.compile(r"mlflow-artifacts:/+(?P<kind>runs|models)/(?P<owner>[^/]+)(?P<key>/.*)?")
 _LOGGED = re.compile(r"models:/(?P<owner>m-[0-9a-f]{32})")
 _RUN = re.compile(r"runs:/(?P<owner>run-[a-z2-7]{26})(?P<key>/.*)?")
@@ -41,11 +43,11 @@ def create(session: Session, state: ServerState, caller: Caller, body: CreateMod
         raise AlreadyExists(f"Registered Model (name={body.name}) already exists.")
     row = service.create_model(session, state, who, project_id=project_id, name=body.name)
     service.change_model(session, state, who, row, ChangeModel(description=body.description, tags=_tags(body.tags)))
-    return {"registered_model": _model_out(session, row)}
+    return {"registered_model": _model_out(model_out(session, row))}
 
 
 def get(session: Session, caller: Caller, name: str) -> dict[str, Any]:
-    return {"registered_model": _model_out(session, find(session, caller, name))}
+    return {"registered_model": _model_out(model_out(session, find(session, caller, name)))}
 
 
 def find(session: Session, caller: Caller, name: str) -> ModelRow:
@@ -59,7 +61,7 @@ def find(session: Session, caller: Caller, name: str) -> ModelRow:
 def change(session: Session, state: ServerState, caller: Caller, name: str, body: ChangeModel) -> dict[str, Any]:
     row = find(session, caller, name)
     service.change_model(session, state, actor_of(caller), row, body)
-    return {"registered_model": _model_out(session, row)}
+    return {"registered_model": _model_out(model_out(session, row))}
 
 
 def set_tag(session: Session, state: ServerState, caller: Caller, name: str, tag: Tag) -> dict[str, Any]:
@@ -91,7 +93,7 @@ def search(session: Session, caller: Caller, asked: Asked) -> dict[str, Any]:
         if all(_passes({"name": row.name}, row.tags, test) for test in tests)
     ]
     page = rows[offset : offset + limit]
-    answer: dict[str, Any] = {"registered_models": [_model_out(session, row) for row in page]}
+    answer: dict[str, Any] = {"registered_models": [_model_out(out) for out in models_out(session, page)]}
     return answer | ({"next_page_token": token_of(offset + limit)} if offset + limit < len(rows) else {})
 
 
@@ -169,9 +171,7 @@ def search_versions(session: Session, caller: Caller, asked: Asked) -> dict[str,
         if names
         else models.list_models(session, models.ModelFilter([project_id]), before=None, limit=MAX_MODELS)
     )
-    rows = [
-        row for model in found for row in models.list_versions(session, model.number, before=None, limit=MAX_VERSIONS)
-    ]
+    rows = models.versions_of(session, [model.number for model in found], limit=MAX_VERSIONS)
     shown = [(out, _version_out(out)) for out in versions_out(session, rows)]
     passing = [
         values
@@ -219,21 +219,16 @@ def _passes(values: dict[str, Any], tags: dict[str, str], test: Comparison) -> b
     return compares(values[key], test)
 
 
-def _model_out(session: Session, row: ModelRow) -> dict[str, Any]:
-    newest = list(models.latest_of(session, [row.number]).values())
-    aliases = models.aliases_of(session, [row.number])
-    shown = versions_out(session, newest)
-    changed = max([row.created_at, *(out.created_at for out in shown)])
+def _model_out(out: ModelOut) -> dict[str, Any]:
+    newest = [] if out.latest is None else [out.latest]
     return {
-        "name": row.name,
-        "creation_timestamp": milliseconds(row.created_at),
-        "last_updated_timestamp": milliseconds(changed),
-        "description": row.description,
-        "latest_versions": [_version_out(out) for out in shown],
-        "tags": _tags_out(row.tags),
-        "aliases": [
-            {"alias": alias, "version": str(version)} for (_, version), names in aliases.items() for alias in names
-        ],
+        "name": out.name,
+        "creation_timestamp": milliseconds(out.created_at),
+        "last_updated_timestamp": milliseconds(max([out.created_at, *(one.created_at for one in newest)])),
+        "description": out.description,
+        "latest_versions": [_version_out(one) for one in newest],
+        "tags": _tags_out(out.tags),
+        "aliases": [{"alias": alias, "version": str(version)} for alias, version in out.aliases.items()],
     }
 
 

@@ -103,6 +103,17 @@ def list_versions(session: Session, model: int, *, before: int | None, limit: in
     return session.scalars(query.order_by(ModelVersionRow.version.desc()).limit(limit)).all()
 
 
+def versions_of(session: Session, models: Sequence[int], *, limit: int) -> Sequence[ModelVersionRow]:
+    """Versions of several models, model by model, newest first."""
+    found: list[ModelVersionRow] = []
+    for first in range(0, len(models), 500):
+        some = models[first : first + 500]
+        query = select(ModelVersionRow).where(ModelVersionRow.model.in_(some))
+        query = query.order_by(ModelVersionRow.model.desc(), ModelVersionRow.version.desc()).limit(limit - len(found))
+        found += session.scalars(query)
+    return found
+
+
 def latest_of(session: Session, numbers: Sequence[int]) -> dict[int, ModelVersionRow]:
     """Model -> its newest version."""
     found: dict[int, ModelVersionRow] = {}
