@@ -1,6 +1,6 @@
-"""What makes a PyTorch training script faster.
+"""Faster PyTorch training: data loading, communication and precision.
 
-Each part loads on its own: `records`, `tokens`, `comm`, `precision`, `cutting`.
+Each part can be imported alone: `records`, `tokens`, `samples`, `comm`, `precision`, `cutting`.
 """
 
 __version__ = "0.1.0"

@@ -1,6 +1,7 @@
-"""Image records: many small image files become indexed TFRecord shards that feed training fast.
+"""Image records: pack many small image files into indexed TFRecord shards and load them fast in training.
 
-Packing: list_images, pack, check, describe, unpack. Training: IndexTFRDataset, RecordLoader. Names load on first use.
+Packing: list_images, pack, check, describe, unpack. Training: IndexTFRDataset, RecordLoader. Names are imported on
+first use.
 """
 
 from __future__ import annotations

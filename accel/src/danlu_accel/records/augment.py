@@ -1,7 +1,7 @@
-"""What a Recipe may do to the pixels of a crop: torchvision's automatic augmentations, colour jitter, random erasing.
+"""Operations of a Recipe on the pixels of a crop: torchvision's automatic augmentations, colour jitter, random erasing.
 
-Each step says what may be drawn; draws.py draws `Operation`s from it. The C++ twin is native/augment.h. Magnitudes are
-the exact ones: torchvision's come from float32 and miss a few by their last bit, as 15.999999 for 16.
+Each step defines what may be drawn; draws.py draws `Operation`s from it. The C++ counterpart is native/augment.h.
+Magnitudes are exact; torchvision computes in float32 and misses some by the last bit, as 15.999999 for 16.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_FACTOR = 1e6
 
 
 class Op(IntEnum):
-    """One change of a picture. The first 14 are those that RandAugment and TrivialAugmentWide choose from, in order."""
+    """One operation on a picture. RandAugment and TrivialAugmentWide choose from the first 14, in this order."""
 
     IDENTITY = 0
     SHEAR_X = 1
@@ -43,14 +43,14 @@ NUM_CHOICES = 14
 
 @dataclass(frozen=True)
 class Operation:
-    """An `Op` that was drawn. `value` is its angle in degrees, pixels, bits, threshold, or the factor of a colour."""
+    """An `Op` with its drawn `value`: angle in degrees, shift in pixels, number of bits, threshold or colour factor."""
 
     op: Op
     value: float
     fill: tuple[int, int, int] = (0, 0, 0)
-    """Colour of what comes in from outside the picture."""
+    """Fill colour outside of the picture."""
     is_bilinear: bool = False
-    """How a picture that is sheared or rotated is read; otherwise the nearest pixel."""
+    """Interpolation of a sheared or rotated picture: bilinear, else nearest."""
 
 
 class Choosing(ABC):
@@ -64,11 +64,11 @@ class Choosing(ABC):
     @property
     @abstractmethod
     def bin(self) -> int:
-        """Which magnitude is used; -1: any of them, drawn."""
+        """Index of the magnitude; -1: drawn at random."""
 
     @abstractmethod
     def table(self, width: int, height: int) -> Table:
-        """Return what each operation's magnitudes are in a picture of this size: [operation, bin], no signs."""
+        """Return the magnitudes of all operations for a picture of this size: [operation, bin], without signs."""
 
     def _check(self) -> None:
         if not 0 <= self.num_ops <= 64:
@@ -83,7 +83,7 @@ class Choosing(ABC):
 
 @dataclass(frozen=True)
 class RandAugment(Choosing):
-    """torchvision's RandAugment: `num_ops` operations one after another, all of one magnitude."""
+    """torchvision's RandAugment: `num_ops` operations in a row, all of the same magnitude."""
 
     num_ops: int = 2
     magnitude: int = 9
@@ -107,7 +107,7 @@ class RandAugment(Choosing):
 
 @dataclass(frozen=True)
 class TrivialAugment(Choosing):
-    """torchvision's TrivialAugmentWide: one operation of any magnitude."""
+    """torchvision's TrivialAugmentWide: one operation of random magnitude."""
 
     num_magnitude_bins: int = 31
     fill: tuple[int, int, int] = (0, 0, 0)
@@ -124,13 +124,13 @@ class TrivialAugment(Choosing):
 
 @dataclass(frozen=True)
 class ColorJitter:
-    """torchvision's ColorJitter: factors drawn from these ranges, in random order; None leaves a property alone."""
+    """torchvision's ColorJitter: factors drawn from these ranges, applied in random order; None: unchanged."""
 
     brightness: Range | None = None
     contrast: Range | None = None
     saturation: Range | None = None
     hue: Range | None = None
-    """Turns the colours by this share of a full turn, -0.5 to 0.5."""
+    """Shift of the hue as a share of a full turn, -0.5 to 0.5."""
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -145,7 +145,7 @@ class ColorJitter:
 
     @property
     def ranges(self) -> tuple[Range | None, ...]:
-        """The four ranges in torchvision's order: that of JITTER_OPS."""
+        """The four ranges in torchvision's order, which is that of JITTER_OPS."""
         return self.brightness, self.contrast, self.saturation, self.hue
 
 
@@ -154,15 +154,15 @@ JITTER_OPS = (Op.BRIGHTNESS, Op.CONTRAST, Op.COLOR, Op.HUE)
 
 @dataclass(frozen=True)
 class Erasing:
-    """torchvision's RandomErasing: a rectangle of the finished picture gets one colour."""
+    """torchvision's RandomErasing: fills a rectangle of the finished picture with one colour."""
 
     probability: float = 0.5
     scale: Range = (0.02, 0.33)
     """Share of the area that is erased."""
     ratio: Range = (0.3, 3.3)
-    """Height to width of what is erased."""
+    """Height divided by width of the erased rectangle."""
     value: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """The colour, as it is in normalised floats; a picture in bytes gets the byte that is normalised to it."""
+    """The colour in normalised floats; a picture in bytes gets the byte that is normalised to it."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.probability <= 1:
@@ -177,7 +177,7 @@ class Erasing:
 
 @dataclass(frozen=True)
 class Erased:
-    """The rectangle that was drawn; nothing if its height or width is 0."""
+    """The drawn rectangle; empty if its height or width is 0."""
 
     top: int = 0
     left: int = 0

@@ -1,4 +1,4 @@
-"""Boxes of an image follow its crop, resize and mirroring."""
+"""Transform boxes together with their image: crop, resize and mirror."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Boxes = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Objects:
-    """What is in one image: boxes as x0, y0, x1, y1 in pixels."""
+    """The objects of one image: boxes as x0, y0, x1, y1 in pixels, and their labels."""
 
     boxes: Boxes
     labels: npt.NDArray[np.int64]
@@ -26,7 +26,7 @@ class Objects:
 
 
 def objects_in(record: memoryview, geometry: Geometry, recipe: Recipe) -> Objects:
-    """Read the objects of a record, in pixels of the image that `recipe` made of it."""
+    """Read the objects of a record, in pixels of the image after `recipe`."""
     found = objects_of(decode_example(record), geometry.image_width, geometry.image_height)
     return follow(found, geometry, recipe.width, recipe.height)
 
@@ -44,8 +44,8 @@ def objects_of(features: dict[str, Feature], width: int, height: int) -> Objects
 
 
 def follow(objects: Objects, geometry: Geometry, out_width: int, out_height: int, min_visible: float = 0.0) -> Objects:
-    """Return the objects in pixels of the output. Those cut away are dropped, as are those of which less than the share
-    `min_visible` of their area is left."""
+    """Return the objects in pixels of the output. Drops an object if less than the share `min_visible` of its area is
+    left, or nothing at all."""
     g = geometry
     scale = np.array([g.virtual_width / g.width, g.virtual_height / g.height] * 2, np.float32)
     offset = np.array([g.x, g.y, g.x, g.y], np.float32)

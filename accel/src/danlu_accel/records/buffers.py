@@ -1,8 +1,8 @@
-"""Batch memory that is used again as soon as nobody looks at it any more.
+"""Reusable memory for batches.
 
-A fresh 38 MB batch costs more in page faults than its images cost in resizing. Each batch is handed out as a tensor
-over a view of a long-lived array; when the last tensor over it is gone, the view dies and its array goes back to the
-shelf. Nothing is overwritten while somebody holds it: whoever keeps every batch simply gets new memory each time.
+A fresh 38 MB batch costs more in page faults than its images cost in resizing. Each batch is a tensor over a view of a
+long-lived array; when the last tensor over it is released, the array returns to the shelf. Memory in use is never
+overwritten: a program that keeps every batch gets new memory each time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ALIGNMENT = 64
 
 
 class BatchMemory:
-    """Memory for the batches of one recipe."""
+    """Memory for the batches of a recipe."""
 
     def __init__(self, recipe: Recipe, batch_size: int, pinned: bool) -> None:
         shape, dtype = _image_layout(recipe)
@@ -35,11 +35,11 @@ class BatchMemory:
         return self._shelf.num_made
 
     def take(self, count: int) -> Pixels:
-        """Return room for `count` images, one contiguous image after another, that nobody else has."""
+        """Return unused memory for `count` images, contiguous."""
         return self._shelf.take(count)
 
     def as_images(self, room: Pixels) -> torch.Tensor:
-        """Return what `take` gave as a tensor of shape N, C, H, W."""
+        """Return memory from `take` as a tensor of shape N, C, H, W."""
         import torch
 
         images = torch.from_numpy(room)
@@ -47,12 +47,12 @@ class BatchMemory:
 
 
 def empty_image(recipe: Recipe) -> Pixels:
-    """Return memory for one image, which is its holder's for ever."""
+    """Return memory for one image. It is never reused."""
     return _aligned(*_image_layout(recipe))
 
 
 class Shelf:
-    """Arrays of one shape and type."""
+    """A pool of arrays of one shape and type."""
 
     def __init__(self, shape: tuple[int, ...], dtype: npt.DTypeLike, pinned: bool = False) -> None:
         self._shape = shape
@@ -67,7 +67,7 @@ class Shelf:
         return count <= self._shape[0] and row == self._shape[1:] and dtype == self._dtype
 
     def take(self, count: int) -> Pixels:
-        """Return the first `count` rows of an array nobody else has."""
+        """Return the first `count` rows of an unused array."""
         if self._free:
             array, event = self._free.pop()
             if event is not None:
@@ -75,7 +75,7 @@ class Shelf:
         else:
             array = self._make()
             self.num_made += 1
-        view = array[:count]  # a view of this view would not keep it alive: numpy points it at the array itself
+        view = array[:count]  # not a view of this view: that would refer to the array and not keep this view alive
         number = id(view)
         self._lent[number] = weakref.ref(view, lambda _: self._give_back(number, array))
         return view
@@ -106,7 +106,7 @@ def _image_layout(recipe: Recipe) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 
 def _aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Pixels:
-    """Memory that begins on a cache line: the core then writes past the caches, which is faster."""
+    """Allocate memory that begins on a cache line: the core then writes past the caches, which is faster."""
     size = int(np.prod(shape)) * dtype.itemsize
     raw = np.empty(size + ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT

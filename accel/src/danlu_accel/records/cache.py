@@ -1,10 +1,9 @@
-"""A cache folder that stays below a size: the copies that were used longest ago go first.
+"""A cache folder with a size limit: the least recently used copies are removed first.
 
-    <cache_dir>/<digest of the URL>/<digest of the index>/.danlu-cache.json   names the copies beside it
+        <cache_dir>/<digest of the URL>/<digest of the index>/.danlu-cache.json   lists the copies in its folder
 
-Any number of processes may share it. Which copy was used last is its file's time of change, which every use sets; one
-that somebody else removes is fetched again by who needs it. What no such list names belongs to others: it is neither
-counted nor removed.
+Any number of processes may share it. Each use sets the modification time of a copy. A process that misses a copy
+because another one removed it fetches it again. Files that no such list names are neither counted nor removed.
 """
 
 from __future__ import annotations
@@ -21,26 +20,26 @@ LIST = ".danlu-cache.json"
 
 
 def list_copies(folder: Path, names: Collection[str]) -> None:
-    """Say which files in a folder of the cache are copies, or will be."""
+    """Write the list of files in a folder of the cache that are, or will be, copies."""
     write_whole(folder / LIST, [json.dumps({"copies": sorted(names)}).encode()])
 
 
 def note_use(path: Path) -> None:
-    """Make this copy the one that was used last. Quiet when it is gone."""
+    """Mark this copy as the most recently used. Does nothing if it was removed."""
     with suppress(FileNotFoundError):
         os.utime(path)
 
 
 def clean(root: Path) -> None:
-    """Remove what processes that were killed left behind."""
+    """Remove partial files of killed processes."""
     for path in root.glob(f"*/*/{LIST}"):
         remove_abandoned(path.parent)
 
 
 def make_room(root: Path, max_bytes: int, needed: Collection[Path]) -> list[Path]:
-    """Remove copies until the cache below `root` holds at most `max_bytes`; return those that were removed.
+    """Remove copies until the cache below `root` holds at most `max_bytes`; return the removed ones.
 
-    What is `needed` stays, also beyond the limit.
+    Copies in `needed` are kept, even beyond the limit.
     """
     clean(root)
     copies = []
@@ -55,7 +54,7 @@ def make_room(root: Path, max_bytes: int, needed: Collection[Path]) -> list[Path
     for _, path, size in sorted(copies):
         if total <= max_bytes:
             break
-        if path in needed or is_partial(path):  # one that is still being written
+        if path in needed or is_partial(path):  # still being written
             continue
         path.unlink(missing_ok=True)
         removed.append(path)
@@ -64,12 +63,12 @@ def make_room(root: Path, max_bytes: int, needed: Collection[Path]) -> list[Path
 
 
 def _ours(root: Path) -> Iterator[Path]:
-    """Yield the copies in all folders of the cache, and what is still being written."""
+    """Yield the copies in all folders of the cache, including partial ones."""
     for path in root.glob(f"*/*/{LIST}"):
         try:
             names = json.loads(path.read_bytes())["copies"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            continue  # of somebody else, or just removed
+            continue  # not ours, or just removed
         beside = {entry.name: entry for entry in path.parent.iterdir()}
         yield from (beside[name] for name in names if name in beside)
         yield from filter(is_partial, beside.values())

@@ -28,7 +28,7 @@ from danlu_accel.records.sources import sources_from_coco, sources_from_list
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; 0: done, 1: faults were found, 2: it could not be done."""
+    """Run one command. Returns 0: done, 1: faults were found, 2: the command failed."""
     arguments = _parser().parse_args(argv)
     try:
         return int(arguments.run(arguments))
@@ -178,14 +178,14 @@ def _unpack(arguments: argparse.Namespace) -> int:
 
 
 def _say(text: str, file: TextIO | None = None) -> None:
-    """Print. Names in lists and shards are other people's: on a terminal their control characters would be orders."""
+    """Print. Escapes control characters: names in lists and shards come from others and could control the terminal."""
     print(
         "".join(char if char.isprintable() or char in "\n\t\u3000" else ascii(char)[1:-1] for char in text), file=file
     )
 
 
 def progress_bar() -> Progress:
-    """Return a progress callback that draws a bar on a terminal, and is silent elsewhere."""
+    """Return a progress callback: a bar on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty():
         return lambda *_: None
     began = time.monotonic()

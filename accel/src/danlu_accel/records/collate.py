@@ -1,8 +1,8 @@
-"""Batches that DataLoader's default collation takes as they are, instead of copying them row by row.
+"""Batches that DataLoader's default collate function returns as they are, instead of copying them row by row.
 
-`IndexTFRDataset.__getitems__` makes all images of a batch in one tensor, in shared memory when in a worker, and gives
-out its rows. PyTorch's table of collate functions, which is there to be extended, maps such rows back to the tensor.
-Whoever brings a collate_fn of their own sees ordinary (image, label) tuples.
+`IndexTFRDataset.__getitems__` makes all images of a batch in one tensor, in shared memory if in a worker, and returns
+its rows. PyTorch's extensible table of collate functions maps such rows back to the tensor. A user's own collate_fn
+sees ordinary (image, label) tuples.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from danlu_accel.records.recipe import Recipe
 
 
 class BatchRow(tuple[Any, Any]):
-    """An (image, label) or (image, Objects) tuple that remembers which row of which batch it is."""
+    """An (image, label) or (image, Objects) tuple that knows its row and its batch."""
 
     batch: Any
     targets: list[Any]
@@ -30,7 +30,7 @@ class BatchRow(tuple[Any, Any]):
 
 
 def empty_batch(count: int, recipe: Recipe) -> Any:
-    """Return memory for `count` images, shared with the main process if this is a DataLoader worker."""
+    """Return memory for `count` images, shared with the main process if called in a DataLoader worker."""
     import torch
     from torch.utils.data import get_worker_info
 
@@ -58,7 +58,7 @@ def _collate_rows(rows: list[BatchRow], *, collate_fn_map: dict[Any, Callable[..
     is_whole = len(rows) == len(first.batch) and all(
         row.batch is first.batch and row.row == n for n, row in enumerate(rows)
     )
-    if not is_whole:  # somebody has picked among the rows
+    if not is_whole:  # a subset or another order of the rows
         plain: list[Any] = collate([tuple(row) for row in rows], collate_fn_map=collate_fn_map)
         return plain
     has_labels = isinstance(first.targets[0], int)

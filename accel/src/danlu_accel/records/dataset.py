@@ -1,4 +1,4 @@
-"""IndexTFRDataset: packed images as a map-style data set."""
+"""IndexTFRDataset: packed images as a map-style dataset."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def open_index(folder: Name, file: Name) -> Index:
 
 
 def require_known(plan: Recipe | NotRecognised, index: Index) -> None:
-    """Refuse a transform that boxes cannot follow: they would frame something else afterwards."""
+    """Reject a transform that is not recognised if there are boxes: they would no longer match the image."""
     if index.kind != "coco":
         return
     if isinstance(plan, Recipe):
@@ -57,13 +57,13 @@ def require_known(plan: Recipe | NotRecognised, index: Index) -> None:
 
 
 class IndexTFRDataset:
-    """Images and labels of a packed data set, by position: `dataset[i] -> (sample, label)`.
+    """Images and labels of a packed dataset, by position: `dataset[i] -> (sample, label)`.
 
-    For data packed from COCO it gives (sample, Objects): the boxes are in pixels of the sample.
+    Data packed from COCO gives (sample, Objects), with boxes in pixels of the sample.
 
-    `transform` may be any callable on a PIL image; without one the sample is the PIL image. A torchvision Compose of
-    known transforms runs in the compiled core instead (`explain()` says whether it does), with the same probabilities
-    and with random numbers from torch's generator. Works in DataLoader workers.
+    `transform` is any callable on a PIL image; without one the sample is the PIL image. A torchvision Compose of
+    known transforms runs in the compiled core instead, with the same probabilities and with random numbers from
+    torch's generator; `explain()` says whether it does. Works in DataLoader workers.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class IndexTFRDataset:
     ) -> None:
         """`tfrecord_dir` may be s3://bucket/prefix or http(s)://...
 
-        A shard is then fetched whole when something in it is first asked for, and kept in `cache_dir`.
+        A shard is then fetched as a whole on first use and kept in `cache_dir`.
         """
         storage = storage_for(tfrecord_dir, cache_dir, cache_bytes)
         folder = storage.prepare(tfrecord_file)
@@ -111,7 +111,7 @@ class IndexTFRDataset:
         return sample, int(self.index.entries[position]["label"])
 
     def __getitems__(self, positions: list[int]) -> list[tuple[Any, Any]]:
-        """What DataLoader calls for a whole batch: its images are made side by side in one piece of memory."""
+        """Called by DataLoader for a whole batch: makes its images in one tensor."""
         if not isinstance(self._recipe, Recipe):
             return [self[position] for position in positions]
         batch = empty_batch(len(positions), self._recipe)
@@ -120,7 +120,7 @@ class IndexTFRDataset:
 
     @property
     def is_fast(self) -> bool:
-        """Whether samples come from the compiled core."""
+        """Whether samples are made by the compiled core."""
         return isinstance(self._recipe, Recipe) and native.core is not None
 
     @property
@@ -143,7 +143,7 @@ class IndexTFRDataset:
         return f"compiled core, one image at a time in the calling process: {self._recipe}"
 
     def _fill(self, out: Any, position: int, recipe: Recipe) -> Any:
-        """Make one image in `out`; return its label or its Objects."""
+        """Write one image to `out`; return its label or its Objects."""
         import torch
 
         entry = self.index.entries[position]
@@ -161,7 +161,7 @@ class IndexTFRDataset:
         return int(entry["label"])
 
     def _load(self, out: Any, image: memoryview, key: int, recipe: Recipe) -> Geometry | None:
-        """Let the compiled core make the image; None if it is not there or leaves this one to Pillow."""
+        """Make the image in the compiled core; None if there is no core, or if it leaves this image to Pillow."""
         if native.core is None:
             return None
         if self._native_recipe is None:

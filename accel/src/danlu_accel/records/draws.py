@@ -1,6 +1,6 @@
-"""Random numbers that are a pure function of (seed, epoch, record), and what is drawn with them.
+"""Random numbers as a pure function of (seed, epoch, record), and what is drawn with them.
 
-The C++ twin is native/plan.cpp: both draw the same for the same key.
+The C++ counterpart is native/plan.cpp: both draw the same for the same key.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Keys = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Geometry:
-    """The box of the image is resized to the virtual size; the output is the window in it. See native/plan.h."""
+    """Resize the box of the image to the virtual size; the output is the window in it. See native/plan.h."""
 
     x: int
     y: int
@@ -37,12 +37,12 @@ class Geometry:
     image_height: int
 
     def as_row(self) -> list[int]:
-        """Return the fields in the order in which the compiled core has them."""
+        """Return the fields in the order of the compiled core."""
         return list(self.__dict__.values())
 
 
 def keys_of(seed: int, epoch: int, records: npt.NDArray[np.int64]) -> Keys:
-    """Return one key per record; the same on every machine, thread and rank."""
+    """Return one key per record, the same on every machine, thread and rank."""
     return mix(np.uint64(mix_number(mix_number(seed & MASK) + epoch & MASK)) + records.astype(np.uint64))
 
 
@@ -71,7 +71,7 @@ class Draws:
 
 
 def draw_geometry(recipe: Recipe, image_width: int, image_height: int, key: int) -> Geometry:
-    """Draw what happens to an image, with torchvision's rules and probabilities."""
+    """Draw crop, size and mirroring of an image, with torchvision's rules and probabilities."""
     draws = Draws(key)
     x, y, width, height = 0, 0, image_width, image_height
     virtual_width, virtual_height, window_x, window_y = recipe.width, recipe.height, 0, 0
@@ -88,7 +88,7 @@ def draw_geometry(recipe: Recipe, image_width: int, image_height: int, key: int)
 
 
 def draw_operations(recipe: Recipe, key: int) -> list[Operation]:
-    """Draw what is done to the pixels. What is drawn for the crop does not depend on it."""
+    """Draw the operations on the pixels. Independent of the draws for the crop."""
     draws = stream(key, 1)
     operations: list[Operation] = []
     for step in recipe.augment:
@@ -101,7 +101,7 @@ def draw_operations(recipe: Recipe, key: int) -> list[Operation]:
 
 
 def draw_erased(recipe: Recipe, key: int) -> Erased:
-    """Draw which part of the finished image is erased."""
+    """Draw the rectangle of the finished image to erase."""
     erasing = recipe.erasing
     draws = stream(key, 2)
     if erasing is None or draws.uniform() >= erasing.probability:
@@ -120,7 +120,7 @@ def draw_erased(recipe: Recipe, key: int) -> Erased:
 
 
 def stream(key: int, number: int) -> Draws:
-    """Random numbers that have nothing to do with those of the crop, nor with those of another `number`."""
+    """Return random numbers independent of those of the crop and of those of any other `number`."""
     return Draws(mix_number((key + number * OTHER_STREAM + GOLDEN) & MASK))
 
 

@@ -1,8 +1,8 @@
-"""The contract of what makes batches: the compiled core's threads, Pillow in Python threads, or a user's transform.
+"""The interface of engines, which make batches: in the compiled core, with Pillow, or with a user's transform.
 
-ticket = engine.start(wanted)     a batch is under way
-made = ticket.finish()            it is there, or the first of its records that cannot be made is named
-ticket.abandon()                  or nobody wants it any more
+ticket = engine.start(wanted)     start a batch
+made = ticket.finish()            wait for it; raises for the first record that cannot be made
+ticket.abandon()                  or drop it
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Numbers = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Wanted:
-    """One batch to be made."""
+    """A batch to make."""
 
     records: npt.NDArray[np.int64]
     entries: Entries
@@ -36,48 +36,48 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Made:
-    """One batch: its images, N, C, H, W unless a user's transform decides."""
+    """A finished batch. Images are N, C, H, W unless a user's transform returns another shape."""
 
     images: torch.Tensor
     geometry: Numbers | None
     """One row per image, the fields of Geometry; None where a user's transform ran."""
     num_by_pillow: int
-    """Images that were made in Python."""
+    """Images that were made by Pillow instead of the compiled core."""
 
 
 class Ticket(ABC):
-    """A batch under way. Exactly one of its methods is called, once, by the process that started it."""
+    """A batch that is being made. Exactly one of its methods is called, once, by the process that started it."""
 
     @abstractmethod
     def finish(self) -> Made:
-        """Wait until no thread works on the batch any more, then return it.
+        """Wait until no thread works on the batch, then return it.
 
         Raises BrokenImage or BadRecordFile if a record cannot be made, for the first one in the order of the batch.
         """
 
     @abstractmethod
     def abandon(self) -> None:
-        """Let go of the batch; no thread works on it after this. Quiet when the engine is closed."""
+        """Drop the batch. No thread works on it when this returns. Does nothing if the engine is closed."""
 
 
 class Engine(ABC):
-    """Makes batches in threads, in the order in which they are started. Used by one thread of one process."""
+    """Makes batches in threads, in the order in which they were started. Used by one thread of one process."""
 
     @abstractmethod
     def start(self, wanted: Wanted) -> Ticket:
-        """Begin to make a batch and return at once."""
+        """Start a batch and return at once."""
 
     @abstractmethod
     def statistics(self) -> dict[str, float]:
-        """Return seconds and counts since the start, summed over the threads; empty where nothing is counted."""
+        """Return seconds and counts since the engine started, summed over its threads; empty if it counts nothing."""
 
     @abstractmethod
     def close(self) -> None:
-        """Stop the threads and return when they are gone. Idempotent; tickets that are open may only be abandoned."""
+        """Stop the threads and wait for them. Idempotent. Open tickets may then only be abandoned."""
 
 
 def broken_record(record: int, error: BrokenImage) -> BrokenImage:
-    """Return the error again with the record's number and what to do about it."""
+    """Return the error with the record's number and advice added."""
     return BrokenImage(f"record {record}: {error}; pack again with on_broken=list to leave such images out")
 
 

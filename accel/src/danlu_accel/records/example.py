@@ -1,10 +1,10 @@
-"""tf.train.Example, written and read without TensorFlow or protobuf.
+"""Encode and decode tf.train.Example without TensorFlow or protobuf.
 
     Example  { 1: Features }
     Features { 1: repeated entry { 1: key, 2: Feature } }
     Feature  { 1: BytesList | 2: FloatList | 3: Int64List }      each list: { 1: repeated value }, numbers packed
 
-Reading does not copy: a bytes value comes back as a slice of the buffer it was found in.
+Decoding does not copy: a bytes value is a slice of the input buffer.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def encode_example(features: Mapping[str, Value]) -> bytes:
 
 
 def decode_example(data: memoryview) -> dict[str, Feature]:
-    """Return all features by name; raise BadRecordFile if the bytes are no Example."""
+    """Return all features by name; raise BadRecordFile if the bytes are not an Example."""
     features: dict[str, Feature] = {}
     try:
         for number, body in _walk(data):

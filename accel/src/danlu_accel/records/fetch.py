@@ -1,4 +1,4 @@
-"""Write one object behind a URL to standard output: what a process does for another that cannot fetch it itself.
+"""Write an object behind a URL to standard output, for forked processes that cannot fetch it themselves.
 
 python -m danlu_accel.records.fetch s3://bucket/prefix name
 """

@@ -11,7 +11,7 @@ STANDALONE = frozenset({0x01, *range(0xD0, 0xD9)})
 
 
 def image_size(data: memoryview) -> tuple[int, int]:
-    """Return (width, height); (0, 0) if the bytes are no image anyone here can read."""
+    """Return (width, height); (0, 0) if neither this code nor Pillow can read the image."""
     if bytes(data[:2]) == b"\xff\xd8":
         return _jpeg_size(data)
     try:
@@ -23,7 +23,7 @@ def image_size(data: memoryview) -> tuple[int, int]:
 
 
 def image_format(data: memoryview) -> str:
-    """Return the name that goes into `image/format`: JPEG, PNG, ... or "" if unknown."""
+    """Return the value for `image/format`: JPEG, PNG, ... or "" if unknown."""
     if bytes(data[:3]) == b"\xff\xd8\xff":
         return "JPEG"
     try:

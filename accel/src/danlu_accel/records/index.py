@@ -1,12 +1,12 @@
-"""The two indexes of a packed data set.
+"""The two indexes of a packed dataset.
 
-`.idx`, one per shard, text, as DALI and others read it. Exactly two columns: a third one would corrupt DALI's parser.
+`.idx`, one per shard, text, for DALI and other readers. Exactly two columns: a third one would corrupt DALI's parser.
 
-    <offset of the record> <bytes of the record with its 16 framing bytes>
+        <offset of the record> <size of the record including its 16 framing bytes>
 
-`.index`, one per data set, Danlu's own: where each image lies and what its label is, readable without touching a shard.
+`.index`, one per dataset, Danlu's own: position and label of each image, so that no shard has to be read for them.
 
-    at          bytes   what
+        at          bytes   content
     0           4       magic "DLRX"
     4           2       version, 1
     6           2       flags, 0
@@ -55,10 +55,10 @@ ENTRY = np.dtype(
 )
 ALIGNMENT = 64
 BOXES = "image/object/bbox/xmin"
-"""Records with this feature have boxes, even if there are none in this very image."""
+"""Records with this feature have boxes, even if this image has none."""
 Entries = npt.NDArray[np.void]
 BAD_JSON = (ValueError, KeyError, TypeError, OverflowError, RecursionError)
-"""What reading JSON, and values of it, raises where they are not ours."""
+"""Exceptions raised by reading JSON, and values in it, that Danlu did not write."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ class Index:
 
 
 def read_index(path: Name) -> Index:
-    """Read a `.index`: 32 bytes of memory per record."""
+    """Read a `.index`. Takes 32 bytes of memory per record."""
     path = Path(path)
     try:
-        buffer = memoryview(path.read_bytes())  # not mapped: an index that is overwritten would kill us by SIGBUS
+        buffer = memoryview(path.read_bytes())  # not mapped: overwriting the index would kill the process by SIGBUS
     except OSError as error:
         raise BadRecordFile(f"no index {str(path)!r}: {error.strerror}; `danlu-records pack` makes one") from error
     return parse_index(buffer, name=str(path))
@@ -111,9 +111,9 @@ def parse_index(buffer: memoryview, *, name: str = "index") -> Index:
 
 
 def shards_named(rows: list[dict[str, Any]], name: str) -> tuple[Shard, ...]:
-    """Return the shards in the JSON part of an index; refuse what nobody after this could read or count."""
+    """Return the shards in the JSON part of an index; reject names and sizes that later code could not use."""
     for row in rows:
-        # An index from elsewhere must not lead out of its folder.
+        # An index from elsewhere must not name files outside its folder.
         shard, num_bytes = row["name"], row["bytes"]
         if not isinstance(shard, str) or shard in ("", ".", "..") or Path(shard).name != shard:
             raise BadRecordFile(f"{name}: expected shards beside the index, got the name {shard!r}")
@@ -123,7 +123,7 @@ def shards_named(rows: list[dict[str, Any]], name: str) -> tuple[Shard, ...]:
 
 
 def write_index(path: Name, index: Index) -> None:
-    """Write a `.index`; it appears whole or not at all."""
+    """Write a `.index` atomically."""
     about = {
         "kind": index.kind,
         "shards": [{"name": shard.name, "bytes": shard.num_bytes} for shard in index.shards],
@@ -144,7 +144,7 @@ def write_idx(path: Name, entries: Entries) -> None:
 
 
 def index_shards(paths: Iterable[Name], *, verify: bool = True) -> Index:
-    """Index shards that somebody else wrote, by reading them once from end to end."""
+    """Index shards written by other software. Reads each once, from start to end."""
     shards, tables = [], []
     has_boxes = False
     for number, path in enumerate(Path(path) for path in paths):
@@ -162,7 +162,7 @@ def index_shards(paths: Iterable[Name], *, verify: bool = True) -> Index:
 
 
 def _check_entries(entries: Entries, shards: tuple[Shard, ...], name: str) -> None:
-    """Refuse entries that point outside of their shard: nobody after this has to ask for absurd amounts of memory."""
+    """Reject entries that point outside of their shard, before they cause huge memory allocations."""
     if not len(entries):
         return
     if int(entries["shard"].max()) >= len(shards):

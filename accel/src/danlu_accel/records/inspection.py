@@ -1,4 +1,4 @@
-"""Look into packed data: check it, describe it, take it apart again."""
+"""Check, describe and unpack packed data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from danlu_accel.records.shards import ShardFiles
 @dataclass(frozen=True)
 class Fault:
     position: int
-    """Which entry of the index."""
+    """Entry of the index."""
     shard: str
     why: str
 
@@ -54,7 +54,7 @@ def check(index_path: Name, *, decode: bool = False) -> list[Fault]:
 
 
 def describe(index_path: Name) -> Description:
-    """Say what an index holds, from the index alone."""
+    """Describe the content of a packed dataset, from its index alone."""
     index = read_index(index_path)
     entries = index.entries
     is_empty = len(entries) == 0
@@ -73,13 +73,13 @@ def describe(index_path: Name) -> Description:
 
 
 def unpack(index_path: Name, target: Name) -> int:
-    """Write every image back to a file of its own under its packed name; return how many."""
+    """Write every image to a file under its packed name; return their number."""
     index, shards = _opened(index_path)
     root = Path(target).resolve()
     count = 0
     for name, image in _named_images(index, shards):
         path = (root / name).resolve()
-        if root not in path.parents:  # a shard from elsewhere may name ../../etc/passwd
+        if root not in path.parents:  # a foreign shard may name ../../etc/passwd
             raise BadRecordFile(f"the packed name {name!r} leads out of {str(root)!r}; nothing was written for it")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(image)

@@ -1,7 +1,7 @@
-"""A PIL image that is decoded when it is looked at, and only where it is looked at.
+"""A PIL image that is decoded on first access, and only in the part that is used.
 
-Most transforms begin with a crop of a few tenths of the image, and resize that. Both are remembered here, and done by
-the compiled core in one go. The pixels are those of the whole image, cropped and resized by Pillow, to the last bit.
+Most transforms begin with a crop of a few tenths of the image and resize it. Both are recorded here, and the compiled
+core does them in one step. The pixels are identical to those of Pillow's own crop and resize.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from danlu_accel.records.native import Status
 from danlu_accel.records.pillow_path import is_plain_jpeg, open_image
 
 MAX_PIXELS = 1 << 26
-"""Larger ones are left to Pillow."""
+"""Larger ones are decoded by Pillow."""
 Box = tuple[int, int, int, int]
 
 
 class LazyPicture(Image.Image):
-    """RGB. Damage that only shows in the pixels is raised as BrokenImage where they are first needed.
+    """RGB. Raises BrokenImage on first access to the pixels if they are damaged.
 
-    Needs Pillow 11: before, the pixels were no property, so nothing asked for them.
+    Needs Pillow 11: in older versions `im` is not a property and cannot be computed on access.
     """
 
     def __init__(self, data: memoryview, whole: tuple[int, int], box: Box | None = None) -> None:
-        """`whole`: the size of the image; `box`: the part of it that this is."""
+        """`whole`: the size of the image; `box`: the part of it that this picture shows."""
         super().__init__()
         self._mode = "RGB"
         self._data, self._whole, self._box = data, whole, box or (0, 0, *whole)
@@ -63,24 +63,24 @@ class LazyPicture(Image.Image):
             status, pixels = native.core.decode_box(self._data, *self._box)
             if status == Status.OK:
                 return Image.frombytes("RGB", self._size, pixels, "raw", "RGBX")
-        whole = open_image(self._data)  # Pillow may know it, or says what is wrong
+        whole = open_image(self._data)  # Pillow may read it, or raises the error to report
         return whole if self._size == self._whole else whole.crop(self._box)
 
     def _resized(self, size: tuple[Any, ...]) -> Image.Image | None:
-        """Return the picture in this size; None if Pillow has to do it, or to say what is wrong."""
+        """Return the picture in this size; None if Pillow has to resize it, or to report the error."""
         if len(size) != 2 or not all(isinstance(side, int) and 0 < side < 1 << 16 for side in size):
             return None
         if size[0] * max(size[1], self.height) > MAX_PIXELS:
             return None
         if size[1] < self.height and self.width * size[1] < size[0] * self.height:
-            return None  # Pillow 13 may do columns before rows here, which shows in the last bit
+            return None  # Pillow 13 may resize columns before rows here, which changes the last bit
         assert native.core is not None
         status, pixels = native.core.resize_box(self._data, self._box, *size)
         return Image.frombytes("RGB", size, pixels, "raw", "RGBX") if status == Status.OK else None
 
 
 def open_lazily(data: memoryview) -> Image.Image:
-    """Return an RGB image, for a transform that probably crops it first; raise BrokenImage if Pillow cannot."""
+    """Return an RGB image for a transform that probably crops it first; raise BrokenImage if Pillow cannot read it."""
     is_lazy = hasattr(native.core, "resize_box") and hasattr(Image.Image, "im") and is_plain_jpeg(data)
     size = image_size(data) if is_lazy else (0, 0)
     return LazyPicture(data, size) if min(size) > 0 else open_image(data)

@@ -1,6 +1,6 @@
-"""Image lists: one line `path label` per image, and the label map behind them.
+"""Image lists, with a line `path label` per image, and label maps.
 
-A folder per class, as torchvision's ImageFolder has it: the map made here gives the sorted class names 0, 1, 2, ...
+For a folder per class, as for torchvision's ImageFolder, the label map numbers the sorted class names 0, 1, 2, ...
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ IMAGE_SUFFIXES = frozenset([".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".ppm", ".
 
 @dataclass(frozen=True)
 class ListedImage:
-    path: str  # below the image folder, with forward slashes
+    path: str  # relative to the image folder, with forward slashes
     label: int
 
 
@@ -49,9 +49,9 @@ def list_images(image_dir: Name, label_map: dict[str, int] | None = None) -> tup
 
 
 def labels_of_folders(images: Iterable[ListedImage]) -> dict[str, int]:
-    """Return the label map that a list speaks of by itself: each class folder with its label.
+    """Return the label map that a list implies: each class folder with its label.
 
-    Empty if images lie in no class folder, have no label, or if those of one folder have different labels.
+    Empty if images are in no class folder or have no label, or if images of one folder have different labels.
     """
     labels: dict[str, int] = {}
     for image in images:
@@ -62,7 +62,7 @@ def labels_of_folders(images: Iterable[ListedImage]) -> dict[str, int]:
 
 
 def class_names(labels: Mapping[str, int]) -> tuple[str, ...]:
-    """Return the names of a label map in the order of their numbers; "" for a number that has no name."""
+    """Return the names of a label map by number; "" for a number without a name."""
     names: dict[int, list[str]] = {}
     for name, number in sorted(labels.items()):
         if not 0 <= number < MAX_CLASSES:
@@ -72,7 +72,7 @@ def class_names(labels: Mapping[str, int]) -> tuple[str, ...]:
 
 
 def require_same_labels(images: Iterable[ListedImage], labels: Mapping[str, int]) -> None:
-    """Raise BadImageList if a list gives the images of a class folder another label than the label map does."""
+    """Raise BadImageList if an image has another label in the list than its class folder has in the label map."""
     for image in images:
         folder = image.path.partition("/")[0]
         if labels.get(folder, image.label) != image.label:
@@ -87,7 +87,7 @@ def write_list(path: Name, images: Iterable[ListedImage]) -> None:
 
 
 def read_list(path: Name) -> list[ListedImage]:
-    """Read `path label` lines. The label is what follows the last blank, so paths may have blanks in them."""
+    """Read `path label` lines. The label follows the last blank, so paths may contain blanks."""
     images = []
     try:
         text = Path(path).read_text(encoding="utf-8")
@@ -104,7 +104,7 @@ def read_list(path: Name) -> list[ListedImage]:
 
 
 def read_label_map(path: Name) -> dict[str, int]:
-    """Read a label map: JSON, or a pickled dict. A pickle that holds anything but plain data is refused."""
+    """Read a label map: JSON, or a pickled dict. A pickle with anything but plain data is rejected."""
     raw = Path(path).read_bytes()
     try:
         found = json.loads(raw) if raw.lstrip()[:1] == b"{" else _PlainUnpickler(io.BytesIO(raw)).load()

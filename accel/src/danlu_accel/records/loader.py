@@ -1,4 +1,4 @@
-"""RecordLoader: batches for training, straight from shards."""
+"""RecordLoader: batches for training, read directly from shards."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ Steps = Iterator[tuple[Step, Positions]]
 
 @dataclass(frozen=True)
 class LoaderStatistics:
-    """What happened since the loader was made. Seconds of work are summed over threads."""
+    """Counts and times since the loader was created. Times of work are summed over threads."""
 
     batches: int
     images: int
     images_by_pillow: int
-    """Made in Python because the compiled core does not do them."""
+    """Images that the compiled core does not support and Pillow made."""
     waited_seconds: float
-    """How long the training loop stood waiting for batches."""
+    """How long the training loop waited for batches."""
     buffers: int
     core: dict[str, float]
     """Counts and seconds of the compiled core: read, verify, decode, idle."""
@@ -53,7 +53,7 @@ class LoaderStatistics:
 
 @dataclass(frozen=True)
 class Started:
-    """A batch that the engine makes."""
+    """A batch that the engine has started."""
 
     step: Step
     wanted: Wanted
@@ -69,7 +69,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class UnderWay:
-    """A batch that was not handed out yet. None in place of one: the epoch has ended."""
+    """A batch that was not yet returned to the training loop. A result of None marks the end of the epoch."""
 
     started: Future[Started | None]
     finished: Future[Finished | None]
@@ -78,10 +78,10 @@ class UnderWay:
 class RecordLoader:
     """Iterate over (images, labels) batches; over (images, list of Objects) for data packed from COCO.
 
-    The order is a function of (seed, epoch, position) alone: any number of threads gives the same batches, an epoch can
-    be resumed in the middle with `state_dict`, also with another number of ranks, and `set_epoch` chooses the shuffle.
-    A finished epoch moves on to the next one by itself. One iteration at a time: a new one ends the one before it, as
-    do `close`, and `set_epoch` and `load_state_dict` when they move the loader.
+    The order is a function of (seed, epoch, position) alone: the number of threads does not change it. `state_dict`
+    resumes an epoch in the middle, also with another number of ranks; `set_epoch` selects the shuffle. After an epoch
+    the loader moves on to the next one. Only one iteration is valid at a time: a new one ends the previous one, as do
+    `close`, and `set_epoch` and `load_state_dict` if they change the position.
     """
 
     def __init__(
@@ -128,27 +128,27 @@ class RecordLoader:
         self._waited_seconds = 0.0
 
     def __len__(self) -> int:
-        """Batches of a whole epoch."""
+        """Batches per epoch."""
         whole = self.batch_size * self._options.world_size
         count = len(self.index.entries)
         return count // whole if self._options.drop_last else -(-count // whole)
 
     def set_epoch(self, epoch: int) -> None:
-        """Go to the beginning of an epoch, unless that is where we are."""
+        """Go to the beginning of an epoch; does nothing if it is the current one."""
         if epoch != self._epoch:
             self._iteration += 1
             self._epoch, self._position = epoch, 0
 
     def state_dict(self) -> dict[str, Any]:
-        """Where training stands: batches handed out count, batches made ahead do not."""
+        """Return the position of training: counts batches that were returned, not those that were prefetched."""
         return LoaderState(
             self._epoch, self._position, self._seed, self._shuffle, self._window_shards, self._data
         ).to_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go to where the state was saved, and take over the order that it names, from here on.
+        """Continue at the saved position, with the order saved in the state.
 
-        Ranks, batch size, threads and the place of the shards may differ. Raises ValueError for another data set.
+        Ranks, batch size, threads and location of the shards may differ. Raises ValueError for another dataset.
         """
         found = read_state(state, self.index, self._data)
         self._iteration += 1
@@ -160,7 +160,7 @@ class RecordLoader:
         return self._batches(self._iteration, os.getpid())
 
     def explain(self) -> str:
-        """Say in a few lines how batches are made and why."""
+        """Describe in a few lines how batches are made, and why."""
         plan = self._plan
         if isinstance(plan, NotRecognised):
             how = f"Python transform in {self._threads} threads, limited by the GIL: {plan.reason}"
@@ -190,7 +190,7 @@ class RecordLoader:
         )
 
     def close(self) -> None:
-        """Stop the threads; iterating again starts new ones. Idempotent."""
+        """Stop the threads; a new iteration starts new ones. Idempotent."""
         self._iteration += 1
         if self._engine is not None and self._engine_pid == os.getpid():
             for thread in (self._starter, self._finisher):
@@ -228,11 +228,11 @@ class RecordLoader:
                 self._position = finished.position_after
                 batch = (finished.made.images, finished.targets)
                 del finished
-                self._fill(ahead, order, steps, engine)  # the threads go on while the training loop works
+                self._fill(ahead, order, steps, engine)  # the threads continue while the training loop works
                 yield batch
-                del batch  # else its buffer could not be used again
+                del batch  # else its buffer could not be reused
                 self._require_current(iteration, pid)
-        finally:  # the training loop may stop in the middle, while threads still fill what was started
+        finally:  # the training loop may stop early, while threads still fill batches
             if os.getpid() == pid:
                 _abandon(ahead)
         self._epoch, self._position = order.epoch + 1, 0
@@ -251,7 +251,7 @@ class RecordLoader:
         return Order(count, self._seed, self._epoch, self._shuffle, sizes, self._window_shards)
 
     def _steps(self, order: Order, position: int) -> Steps:
-        """Yield the rest of the epoch's steps with their records, found for many steps at a time: that is cheaper."""
+        """Yield the remaining steps of the epoch with their records; looking up many steps at a time is cheaper."""
         rank, world_size, drop_last = self._options.rank, self._options.world_size, self._options.drop_last
         while True:
             group: list[Step] = []
@@ -270,7 +270,7 @@ class RecordLoader:
                 begin += len(step.positions)
 
     def _fill(self, ahead: deque[UnderWay], order: Order, steps: Steps, engine: Engine) -> None:
-        """Begin batches until `prefetch` of them are under way: two threads do all that training need not wait for."""
+        """Start batches until `prefetch` of them are under way. Two threads do it, so training need not wait."""
         assert self._starter is not None
         assert self._finisher is not None
         while len(ahead) < self._options.prefetch:
@@ -278,7 +278,7 @@ class RecordLoader:
             ahead.append(UnderWay(started, self._finisher.submit(self._finish, started)))
 
     def _start(self, order: Order, steps: Steps, engine: Engine) -> Started | None:
-        """Let the engine begin with the next batch; return None at the end of the epoch."""
+        """Start the next batch in the engine; return None at the end of the epoch."""
         following = next(steps, None)
         if following is None:
             return None
@@ -289,7 +289,7 @@ class RecordLoader:
         return Started(step, wanted, engine.start(wanted))
 
     def _finish(self, started: Future[Started | None]) -> Finished | None:
-        """Wait until a batch is made."""
+        """Wait for a batch."""
         batch = started.result()
         if batch is None:
             return None
@@ -352,8 +352,8 @@ class RecordLoader:
 
 
 def _abandon(ahead: Iterable[UnderWay]) -> None:
-    """Return when no thread works on these batches any more."""
-    for each in list(ahead)[::-1]:  # the last ones first: else the next one would begin when one is cancelled
+    """Cancel batches, and return when no thread works on them."""
+    for each in list(ahead)[::-1]:  # last ones first: cancelling a batch would let the next one start
         each.started.cancel()
         if not each.finished.cancel():
             wait([each.finished])

@@ -1,4 +1,4 @@
-"""One of the data sets that a loader reads, or mixes with others: where its shards are, and in which order it comes."""
+"""Base class of the datasets of a loader, alone or mixed with others: location of the shards, and their order."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Numbers = npt.NDArray[np.int64]
 
 
 class MixedSet(ABC):
-    """Things that are counted from 0, a known number of them in each shard."""
+    """A dataset of samples or sequences, numbered from 0, with a known number in each shard."""
 
     shard_sizes: tuple[int, ...]
-    """How many things each shard gives."""
+    """Number of samples or sequences in each shard."""
     window_shards: int
 
     @property
     @abstractmethod
     def name_of_data(self) -> str:
-        """A digest of which thing is which; the same for a data set here and its copy behind a URL."""
+        """A digest of the content and its order; the same for a local dataset and its copy behind a URL."""
 
     @property
     @abstractmethod
@@ -38,13 +38,13 @@ class MixedSet(ABC):
 
     @abstractmethod
     def describe(self) -> str:
-        """Say in a line what this is and where it lies."""
+        """Describe this dataset and its location in a line."""
 
     def _open_storage(self, path: Name, options: LoaderOptions) -> Path:
-        """Find out where an index lies; return its path here."""
+        """Open the storage of an index; return the index's local path."""
         folder_name, _, file = str(path).rpartition("/")
         if folder_name.startswith(("http://", "https://")):
-            file = unquote(file)  # its name; what is asked for is quoted again
+            file = unquote(file)  # its name; requests quote it again
         self._storage: Storage = storage_for(folder_name or ".", options.cache_dir, options.cache_bytes)
         default = REMOTE_WINDOW_SHARDS if self._storage.is_remote else 0
         self.window_shards = default if options.window_shards is None else options.window_shards
@@ -57,22 +57,22 @@ class MixedSet(ABC):
         return Order(len(self), seed, epoch, shuffle, self.shard_sizes, self.window_shards)
 
     def follow(self, order: Order, position: int, *, goes_on: bool) -> None:
-        """Begin to fetch what the order wants from `position` on; `goes_on`: and what later epochs want after it."""
+        """Start to fetch in the given order from `position` on; `goes_on`: continue with later epochs."""
         self._storage.follow(order, position, goes_on=goes_on)
 
     def wait_for(self, numbers: Numbers, epochs: Numbers) -> None:
-        """Return when the shards of these things are here; `epochs`: in which epoch of the set each is wanted."""
+        """Wait until the shards of `numbers` are available; `epochs`: the epoch of the set in which each is used."""
         if not self._storage.is_remote:
             return
         for epoch in np.unique(epochs).tolist():
             self._storage.wait_for(np.unique(self.shards_of(numbers[epochs == epoch])).tolist(), epoch)
 
     def shards_of(self, numbers: Numbers) -> Numbers:
-        """Return the shard of each of these things."""
+        """Return the shard of each number."""
         return np.searchsorted(np.cumsum(self.shard_sizes), numbers, side="right")
 
     def numbers(self, ordinals: Numbers, seed: int, shuffle: bool) -> Numbers:
-        """Return which things come at these places of the set's own stream, which goes from epoch to epoch."""
+        """Return the numbers at these places of the set's own stream, which runs through all epochs."""
         numbers = np.empty_like(ordinals)
         epochs, positions = np.divmod(ordinals, len(self))
         for epoch in np.unique(epochs).tolist():

@@ -1,8 +1,8 @@
 """MixUp and CutMix on the batches of a RecordLoader.
 
-The records of an epoch are mixed in pairs that stand side by side in its order: the one at position 2k with the one at
-2k + 1. What is drawn for a record is a function of (seed, epoch, record), and such a pair is in one batch whatever the
-number of ranks, if the batch size is even. So training sees the same mixed images after a restart on other machines.
+Neighbours in the order of an epoch are mixed: position 2k with position 2k + 1. What is drawn for a record is a
+function of (seed, epoch, record). With an even batch size both are in the same batch for any number of ranks, so
+training sees the same mixed images after a restart on other machines.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ MIXING_STREAM = 3
 
 @dataclass(frozen=True)
 class Mixing:
-    """What is mixed, and how strongly: an alpha above 0 turns MixUp or CutMix on; with both, each has half of it.
+    """What is mixed, and how strongly: an alpha above 0 enables MixUp or CutMix; with both, each is used half the time.
 
     Labels become float32 shares of every class, as torchvision's MixUp and CutMix make them.
     """
 
     num_classes: int
     mixup_alpha: float = 0.0
-    """The share of a record in its mixture is drawn from the distribution Beta(alpha, alpha)."""
+    """The share of a record in its mixture is drawn from Beta(alpha, alpha)."""
     cutmix_alpha: float = 0.0
     probability: float = 1.0
-    """Share of the records that are mixed at all."""
+    """Share of the records that are mixed."""
 
     def __post_init__(self) -> None:
         if self.num_classes < 1:
@@ -52,15 +52,15 @@ class Mixing:
 
 @dataclass(frozen=True)
 class Mixture:
-    """What was drawn for one record: how much of it stays, and the box that comes from its partner."""
+    """The mixture drawn for one record: the share that remains of it, and the box copied from its partner."""
 
     share: float = 1.0
     box: tuple[int, int, int, int] | None = None
-    """Left, top, right, bottom; None: the whole image is mixed."""
+    """Left, top, right, bottom; None: the whole image is blended."""
 
 
 def require_classes(index: Index) -> None:
-    """Refuse a data set with boxes: where two images are mixed, they would frame things of both."""
+    """Reject a dataset with boxes: in a mixed image they would no longer fit."""
     if index.kind == "coco":
         raise UnknownTransform("mixing: expected a data set with a class per image, got one with boxes")
 
@@ -81,7 +81,7 @@ def draw_mixture(mixing: Mixing, width: int, height: int, key: int) -> Mixture:
 
 
 def partners(positions: npt.NDArray[np.int64]) -> list[int]:
-    """Return where in the batch the partner of each record is; its own place if it has none here."""
+    """Return the place of each record's partner in the batch; its own place if the partner is not in this batch."""
     places = {int(position): place for place, position in enumerate(positions)}
     return [places.get(int(position) ^ 1, place) for place, position in enumerate(positions)]
 
@@ -93,7 +93,7 @@ def mix(
     positions: npt.NDArray[np.int64],
     keys: Keys,
 ) -> torch.Tensor:
-    """Mix a batch N, C, H, W in place; return its labels as shares of the classes."""
+    """Mix a batch N, C, H, W in place; return its labels as shares of classes."""
     import torch
 
     if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < mixing.num_classes:
@@ -121,7 +121,7 @@ def _mix_pair(first: torch.Tensor, second: torch.Tensor, into_first: Mixture, in
 
 
 def _mixed(image: torch.Tensor, partner: torch.Tensor, mixture: Mixture) -> torch.Tensor | None:
-    """Return what changes in an image; None if nothing does."""
+    """Return the mixed image or part of it; None if it does not change."""
     import torch
 
     if mixture.share == 1.0:
@@ -142,7 +142,7 @@ def _part(image: torch.Tensor, mixture: Mixture) -> torch.Tensor:
 
 def _beta(alpha: float, draws: Draws) -> float:
     one, other = _gamma(alpha, draws), _gamma(alpha, draws)
-    if one + other == 0:  # a tiny alpha: one of the two has it all
+    if one + other == 0:  # a tiny alpha: one of the two gets everything
         return float(draws.uniform() < 0.5)
     return one / (one + other)
 

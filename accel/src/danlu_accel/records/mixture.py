@@ -1,8 +1,8 @@
-"""Several data sets as one stream, mixed by weight: a pure function of the position, so that any moment can be resumed.
+"""Several datasets as one stream, mixed by weight: a pure function of the position, so that any of them can be resumed.
 
-The stream is cut into blocks of BLOCK positions. Each block holds a fixed number of sequences of every set, its share,
-in an order of its own. So the n-th sequence of a set is known from the position alone, and each set goes through its
-own epochs: all of its sequences once, then all of them again in another order.
+The stream is divided into blocks of BLOCK positions. Each block holds a fixed number of sequences of every set, its
+share, shuffled. So the position alone determines which sequence of a set comes next. Each set has its own epochs: all
+of its sequences once, then all of them again in another order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 def shares_of(weights: Sequence[float]) -> tuple[int, ...]:
-    """Turn weights into sequences per block, at least one each; they sum up to BLOCK."""
+    """Convert weights to sequences per block, at least one each; their sum is BLOCK."""
     if not weights or len(weights) > BLOCK:
         raise ValueError(f"weights: expected 1 to {BLOCK}, got {len(weights)}")
     for number, weight in enumerate(weights):
@@ -31,7 +31,7 @@ def shares_of(weights: Sequence[float]) -> tuple[int, ...]:
     total = float(sum(weights))
     exact = [BLOCK * weight / total for weight in weights]
     shares = [max(1, int(value)) for value in exact]
-    # what rounding left goes to those who lost most by it; what the least took comes from the largest
+    # give what rounding left to the sets that lost most by it; take what the minimum of one needs from the largest
     for number in sorted(range(len(weights)), key=lambda number: int(exact[number]) - exact[number]):
         if sum(shares) < BLOCK:
             shares[number] += 1
@@ -46,7 +46,7 @@ class Mixture:
     seed: int
 
     def places(self, positions: Numbers) -> tuple[Numbers, Numbers]:
-        """Return for each position of the stream the set, and which sequence of that set's own stream comes there."""
+        """Return for each position of the stream its set, and the place in that set's own stream."""
         blocks, slots = positions // BLOCK, positions % BLOCK
         sets, ordinals = np.empty_like(positions), np.empty_like(positions)
         for block in np.unique(blocks).tolist():
@@ -58,7 +58,7 @@ class Mixture:
 
 @lru_cache(maxsize=64)
 def _arrangement(shares: tuple[int, ...], seed: int, block: int) -> tuple[Numbers, Numbers]:
-    """Return the set at each place of a block, and how many of the same set stand before it there."""
+    """Return the set at each place of a block, and how many places before it have the same set."""
     key = mix_number((mix_number(seed & MASK) ^ ((block + 1) * GOLDEN)) & MASK)
     sets = np.repeat(np.arange(len(shares)), shares)[permute(np.arange(BLOCK), BLOCK, key)]
     ranks = np.empty(BLOCK, np.int64)

@@ -1,6 +1,6 @@
-"""The compiled core, or None. Everything asks here, so that there is one answer and one piece of advice.
+"""The compiled core, or None. All code gets it from here.
 
-`DANLU_RECORDS_NATIVE=0` turns the core off: tests run both ways, and a user can rule it out when chasing a bug.
+`DANLU_RECORDS_NATIVE=0` disables the core: tests run both ways, and users can rule it out when debugging.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ core = _load()
 
 
 class Status(IntEnum):
-    """What became of one image in the core; the C++ twin is in native/jpeg.h."""
+    """Result of one image in the core; the C++ counterpart is in native/jpeg.h."""
 
     OK = 0
     NOT_JPEG = 1
@@ -45,7 +45,7 @@ class Status(IntEnum):
 
 
 def to_native(recipe: Recipe) -> Any:
-    """Return the recipe as the compiled core wants it."""
+    """Convert a recipe for the compiled core."""
     assert core is not None
     made = core.Recipe()
     made.crop = recipe.crop.value
@@ -67,7 +67,7 @@ def to_native(recipe: Recipe) -> Any:
 
 
 def advice() -> str:
-    """Say how images are decoded here, and what to do if that is the slow way."""
+    """Describe how images are decoded here, and what to do if it is the slow way."""
     if core is not None:
         return f"native core: {core.build_info()}"
     if os.environ.get("DANLU_RECORDS_NATIVE") == "0":

@@ -1,4 +1,4 @@
-"""Batches from the compiled core: threads without the GIL, each reads, verifies, decodes and resizes whole images."""
+"""Batches from the compiled core: threads without the GIL. Each reads, verifies, decodes and resizes whole images."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from danlu_accel.records.pillow_path import render_into
 from danlu_accel.records.recipe import Recipe
 from danlu_accel.records.shards import ShardFiles
 
-# What a thread needs to know of one record; the C++ twin is Item in native/pool.h.
+# What a thread needs to know about a record; the C++ counterpart is Item in native/pool.h.
 ITEM = np.dtype(
     [
         ("fd", "<i4"),
@@ -63,7 +63,7 @@ class NativeEngine(Engine):
         self.pool = None  # joins the threads
 
     def __del__(self) -> None:
-        self.close()  # before the shards are closed, which threads may still read
+        self.close()  # before the shards are closed: threads may still read them
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class NativeTicket(Ticket):
     status: Numbers
     geometry: Numbers
     files: list[OpenFile]
-    """Held open for as long as the threads read them."""
+    """Kept open while the threads read them."""
 
     def finish(self) -> Made:
         self.engine.pool.wait(self.number)
@@ -90,9 +90,9 @@ class NativeTicket(Ticket):
             pool.wait(self.number)
 
     def _make_again(self, position: int) -> bool:
-        """Make one image that the threads did not; return whether Pillow did it.
+        """Make an image that the threads did not make; return whether Pillow made it.
 
-        The core leaves other image formats to Pillow. A damaged record raises, unless it could be fetched again.
+        The core leaves other image formats to Pillow. Raises for a damaged record, unless its shard was fetched again.
         """
         image = self.engine.shards.image(self.wanted.entries[position])
         out, key = self.out[position], int(self.wanted.keys[position])

@@ -1,7 +1,7 @@
-"""Shards that are open for reading, by reads and not by a memory map: one that shrinks is an error, and no SIGBUS.
+"""Open shards. They are read, not mapped: truncating a mapped file would kill the process by SIGBUS.
 
-Open files survive a fork, and pickling: they are opened again where they are used. One that is damaged, or that is gone
-from a cache, is fetched again.
+Instances survive fork and pickling: files are reopened on use. Damaged shards, and copies removed from a cache, are
+fetched again.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from danlu_accel.records.index import Shard
 
 Answer = TypeVar("Answer")
 FetchAgain = Callable[[int], bool]
-"""Put a fresh copy of a damaged shard in its place; False if there is none to be had."""
+"""Replaces a damaged shard by a fresh copy; returns False if there is none."""
 MAX_FETCHES = 8
-"""How often a copy that vanishes is fetched for one read: another process may need the room in the cache as badly."""
+"""Limit of fetches for one read of a copy that vanishes: another process may need the space in the cache too."""
 
 
 class Gone(BadRecordFile):
-    """A shard that is not there at all."""
+    """A shard that does not exist."""
 
 
 class OpenFiles:
@@ -39,7 +39,7 @@ class OpenFiles:
         self._lock, self._lock_pid = threading.Lock(), os.getpid()
 
     def use(self, number: int, read: Callable[[OpenFile], Answer]) -> Answer:
-        """Return what `read` makes of an open shard; where it is damaged, of a copy that was fetched again."""
+        """Return the result of `read` on an open shard. If the shard is damaged, fetch it again and repeat."""
         for _ in range(MAX_FETCHES):
             file = self._files.get(number)
             try:
@@ -53,15 +53,15 @@ class OpenFiles:
         )
 
     def opened(self, numbers: Iterable[int]) -> dict[int, OpenFile]:
-        """Return an open file per shard number; each stays open for as long as somebody holds it."""
+        """Return an open file per shard number; each stays open while it is referenced."""
         return {number: self.use(number, lambda file: file) for number in numbers}
 
     def forget(self, number: int) -> None:
-        """Let go of a shard whose copy was removed, so that its room on the disk is free."""
+        """Close a shard whose copy was removed, to free its disk space."""
         self._files.pop(number, None)
 
     def close(self) -> None:
-        """Let go of all files; they are opened again when they are used."""
+        """Close all files; they are reopened on use."""
         self._files, self._replaced = {}, set()
 
     def _open(self, number: int) -> OpenFile:
@@ -72,8 +72,8 @@ class OpenFiles:
         return file
 
     def _is_replaced(self, number: int, file: OpenFile | None, error: BadRecordFile) -> bool:
-        """Whether there is another copy of the shard now than the one that was found damaged or missing."""
-        if self._lock_pid != os.getpid():  # a thread of the parent may have held it
+        """Whether the damaged or missing shard was replaced, by this call or by another thread."""
+        if self._lock_pid != os.getpid():  # a thread of the parent may have held the lock
             self._lock, self._lock_pid = threading.Lock(), os.getpid()
         with self._lock:
             if self._files.get(number) is not file:
@@ -96,7 +96,7 @@ class OpenFiles:
 
 
 class OpenFile:
-    """A file that is open for as long as this lives."""
+    """A file that stays open while this object exists."""
 
     def __init__(self, path: Path, expected_bytes: int) -> None:
         self.path = path
@@ -116,7 +116,7 @@ class OpenFile:
             )
 
     def read(self, offset: int, size: int) -> memoryview:
-        """Return `size` bytes, or fewer where the file ends."""
+        """Return `size` bytes, or fewer at the end of the file."""
         parts: list[bytes] = []
         missing = size
         while missing:

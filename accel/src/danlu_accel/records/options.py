@@ -1,4 +1,4 @@
-"""What a user may choose about a RecordLoader, checked where it is declared."""
+"""Options of a RecordLoader, validated on creation."""
 
 from __future__ import annotations
 
@@ -11,49 +11,49 @@ from danlu_accel.records.mixing import Mixing
 
 @dataclass(frozen=True)
 class LoaderOptions:
-    """The finer choices of a RecordLoader. Seed, ranks and mixing change what comes; the rest changes how fast."""
+    """Options of a RecordLoader. Seed, ranks and mixing change the batches; the other options only change the speed."""
 
     seed: int = 0
-    """Chooses the shuffle and the random crops."""
+    """Seed of the shuffle and the random crops."""
 
     rank: int = 0
     world_size: int = 1
-    """This process gets the share of `rank` among `world_size` processes."""
+    """This process loads the share of `rank` among `world_size` processes."""
 
     drop_last: bool = False
-    """Leave out the last batches of an epoch if they are not whole on every rank."""
+    """Drop the last batches of an epoch unless they are full on every rank."""
 
     mixing: Mixing | None = None
     """MixUp and CutMix of the images of a batch."""
 
     window_shards: int | None = None
-    """0: shuffle over everything. n: shuffle the shards, then records within n shards at a time. None: 0, or 4 for
-    shards that come over the network."""
+    """0: shuffle all records. n: shuffle the shards, then the records within n shards at a time. None: 0, or 4 for
+    shards behind a URL."""
 
     threads: int | None = None
     """Threads that make images; None: one per core."""
 
     prefetch: int = 2
-    """Batches under way while the training loop works."""
+    """Batches to prepare while the training loop works."""
 
     read_ahead: int | None = None
-    """Threads that only read; None chooses by the kind of file system."""
+    """Threads that only read; None: chosen by the type of the file system."""
 
     channels_last: bool = False
-    """Order of the batch in memory; its shape is N, C, H, W either way."""
+    """Memory layout of the batch; its shape is N, C, H, W either way."""
 
     pin_memory: bool | None = None
-    """None: if there is CUDA."""
+    """None: pin if CUDA is available."""
 
     verify: bool = True
     """Verify the checksum of every record."""
 
     cache_dir: Name | None = None
-    """Where shards that come over the network are kept; None: below the user's cache folder."""
+    """Where shards from a URL are kept; None: in the user's cache folder."""
 
     cache_bytes: int | None = None
-    """Most that the cache may hold; the shards used longest ago make room. Those that are being read, and the next few,
-    stay beyond it. None: no limit."""
+    """Size limit of the cache; the least recently used shards are removed. Shards in use, and the next few, are kept
+    even beyond it. None: no limit."""
 
     def __post_init__(self) -> None:
         at_least("world_size", self.world_size, 1)
@@ -78,7 +78,7 @@ def num_cores() -> int:
 
 
 def wants_pinned(options: LoaderOptions) -> bool:
-    """Whether batches are to be made in pinned memory."""
+    """Whether batches use pinned memory."""
     if options.pin_memory is not None:
         return options.pin_memory
     try:

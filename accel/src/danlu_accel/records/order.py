@@ -1,6 +1,6 @@
-"""Which record comes when: pure functions of (seed, epoch, position), so that any moment of an epoch can be resumed.
+"""The order of records: pure functions of (seed, epoch, position), so that an epoch can be resumed at any position.
 
-A shuffle is a small Feistel cipher over the positions: it needs no memory and no state, whatever the size of the data.
+A shuffle is a small Feistel cipher over the positions: it needs no memory and no state, for data of any size.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ROUNDS = 8
 
 
 def permute(positions: Positions, size: int, key: int) -> Positions:
-    """Return where a shuffle of `size` things, chosen by `key`, sends each position. A bijection on range(size)."""
+    """Return the place of each position in a shuffle of `size` items selected by `key`. A bijection on range(size)."""
     if size <= 1:
         return np.zeros_like(positions)
     half_bits = max(1, ((size - 1).bit_length() + 1) // 2)
@@ -32,7 +32,7 @@ def permute(positions: Positions, size: int, key: int) -> Positions:
 
     values = encrypt(positions.astype(np.uint64))
     outside = values >= size
-    while outside.any():  # walk the cycle until it comes back in; the domain is less than 4 * size
+    while outside.any():  # cycle walking: repeat until inside; the domain is less than 4 * size
         values[outside] = encrypt(values[outside])
         outside = values >= size
     return values.astype(np.int64)
@@ -48,10 +48,10 @@ class Order:
     shuffle: bool = True
     shard_sizes: tuple[int, ...] = ()
     window_shards: int = 0
-    """0: shuffle over everything. Else: shuffle the shards, then records within so many shards at a time."""
+    """0: shuffle all records. Else: shuffle the shards, then the records within this many shards at a time."""
 
     def records(self, positions: Positions) -> Positions:
-        """Return which records stand at these positions of the epoch."""
+        """Return the records at these positions of the epoch."""
         if not self.shuffle:
             return positions
         key = mix_number((mix_number(self.seed & MASK) ^ (self.epoch * GOLDEN)) & MASK)
@@ -60,7 +60,7 @@ class Order:
         return self._windowed(positions, key)
 
     def shards_in_order(self) -> list[int]:
-        """Return the shards in the order in which a windowed epoch wants them."""
+        """Return the shards in the order in which a windowed epoch reads them."""
         count = len(self.shard_sizes)
         if not self.shuffle or not self.window_shards:
             return list(range(count))
@@ -88,7 +88,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Step:
-    """What one rank loads at one step, and where the epoch stands after it."""
+    """What one rank loads in one step, and the position of the epoch after it."""
 
     positions: Positions
     position_after: int
@@ -99,8 +99,8 @@ def next_step(
 ) -> Step | None:
     """Return the step that begins at a global `position`, or None at the end of the epoch.
 
-    All ranks take part in every step with equally many records. The last step is shared evenly; where that does not
-    divide, the beginning of the epoch fills up, at most `world_size - 1` records.
+    All ranks take part in every step with the same number of records. The last step is divided evenly; if it cannot
+    be, records from the beginning of the epoch fill it up, at most `world_size - 1`.
     """
     left = num_records - position
     if left <= 0:

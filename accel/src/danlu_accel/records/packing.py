@@ -1,8 +1,8 @@
 """Pack image files into TFRecord shards with both indexes.
 
-Shards appear one after another, each whole. A run that was interrupted goes on behind the last whole shard: beside each
-finished shard lies a note with its entries and the digest of the plan that made it; the last step turns the notes into
-the `.index` and removes them.
+Shards are written one after another, each atomically. An interrupted run continues after the last complete shard: each
+finished shard has a note beside it, with its entries and the digest of the plan that made it. The last step turns the
+notes into the `.index` and removes them.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class OnBroken(str, Enum):
     """What to do with an image that cannot be decoded."""
 
     LIST = "list"
-    """Leave it out and name it in <name>.broken.txt."""
+    """Omit it and list it in <name>.broken.txt."""
     SKIP = "skip"
-    """Leave it out."""
+    """Omit it."""
     FAIL = "fail"
     """Stop."""
 
@@ -44,16 +44,16 @@ class OnBroken(str, Enum):
 @dataclass(frozen=True)
 class PackOptions:
     workers: int = 0
-    """Threads that read and rewrite; 0: none, all in this one."""
+    """Threads that read and rewrite images; 0: use the calling thread only."""
     num_shards: int = 0
-    """0: as many as give shards of `shard_megabytes`."""
+    """0: enough for shards of `shard_megabytes`."""
     shard_megabytes: int = 256
     on_broken: OnBroken = OnBroken.LIST
     shuffle_seed: int | None = None
-    """Put the images in a random order; None: as listed."""
+    """Pack the images in a random order; None: in the order of the list."""
     rewriting: Rewriting = field(default_factory=Rewriting)
     progress: Progress | None = None
-    """Called with (images done, images in all) now and then."""
+    """Called now and then with (images done, total images)."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Packed:
     num_images: int
     num_bytes: int
     broken: tuple[tuple[str, str], ...]
-    """(path, why) of each image that was left out."""
+    """(path, reason) of each omitted image."""
     num_resumed_shards: int
 
 
@@ -77,7 +77,7 @@ def pack(
 ) -> Packed:
     """Write `<name>[-00000-of-0000n].tfrecord`, their `.idx`, and `<name>.index`. `name` may begin with a folder.
 
-    Raises BadImageList where there is nothing to pack: no source, or none that can be decoded.
+    Raises BadImageList if there is nothing to pack: no sources, or none that can be decoded.
     """
     if not sources:
         raise BadImageList(f"no images to pack into {str(name)!r}; expected at least one")
@@ -174,7 +174,7 @@ def _place(prepared: PreparedImage, source: Source) -> tuple[int, ...]:
 
 
 def _prepared(part: list[Source], job: _Job) -> Iterator[PreparedImage | BrokenImage]:
-    """Yield the records in order; with workers, a bounded number of them is prepared ahead."""
+    """Yield the records in order. With workers, a bounded number is prepared ahead."""
 
     def attempt(source: Source) -> PreparedImage | BrokenImage:
         try:
@@ -237,7 +237,7 @@ def _save_note(note: _Note, digest: str) -> None:
 
 
 def _read_note(shard: Path, digest: str) -> _Note | None:
-    """Return the note of a shard that this very plan has finished, else None."""
+    """Return the note of a shard that was finished with the same plan, else None."""
     try:
         text = json.loads(_note_path(shard).read_text())
         is_whole = text["digest"] == digest and shard.stat().st_size == text["bytes"]

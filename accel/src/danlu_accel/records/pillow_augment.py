@@ -1,4 +1,4 @@
-"""Operations on pixels, done by Pillow: what the compiled core's native/augment.cpp does must be the same."""
+"""Operations on pixels with Pillow. Results must equal those of the compiled core, native/augment.cpp."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AFFINE = Image.Transform.AFFINE
 
 
 def augmented(pixels: Pixels, operations: Sequence[Operation]) -> Pixels:
-    """Return the picture (height, width, RGB) with the operations done to it, one after another."""
+    """Return the picture (height, width, RGB) after these operations, in order."""
     if not operations:
         return pixels
     image = Image.fromarray(pixels)
@@ -74,7 +74,7 @@ def _enhance(kind: Callable[[Image.Image], ImageEnhance._Enhance]) -> Callable[[
 
 
 def _angle(value: float) -> float:
-    # torchvision keeps the angle in degrees between; its way back is followed
+    # torchvision converts the angle to degrees and back; do the same to get the same bits
     return math.radians(math.degrees(math.atan(value)))
 
 

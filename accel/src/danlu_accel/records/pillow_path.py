@@ -1,4 +1,4 @@
-"""The same work as the compiled core, done by Pillow: where there is no core, and for images the core leaves alone."""
+"""The work of the compiled core done by Pillow: if there is no core, and for images that the core does not support."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Pixels = npt.NDArray[Any]
 
 
 def open_image(data: memoryview) -> Image.Image:
-    """Return an RGB image, loaded; raise BrokenImage if Pillow cannot."""
+    """Return a loaded RGB image; raise BrokenImage if Pillow cannot read it."""
     if native.core is not None and is_plain_jpeg(data):
         status, width, height, pixels = native.core.decode(data)
         if status == 0:
@@ -32,12 +32,12 @@ def open_image(data: memoryview) -> Image.Image:
 
 
 def is_plain_jpeg(data: memoryview) -> bool:
-    """Whether this is a JPEG without EXIF, which a user's transform may want to see."""
+    """Whether this is a JPEG without EXIF. A user's transform may read EXIF."""
     return bytes(data[:3]) == b"\xff\xd8\xff" and b"Exif\0" not in bytes(data[:4096])
 
 
 def render(data: memoryview, recipe: Recipe, key: int) -> tuple[Pixels, Geometry]:
-    """Return the finished image, in the memory order of the recipe, and what was drawn for it."""
+    """Return the finished image in the memory layout of the recipe, and its geometry."""
     image = open_image(data)
     geometry = draw_geometry(recipe, image.width, image.height, key)
     pixels = augmented(resized(image, recipe, geometry), draw_operations(recipe, key))
@@ -45,7 +45,7 @@ def render(data: memoryview, recipe: Recipe, key: int) -> tuple[Pixels, Geometry
 
 
 def render_into(out: Pixels, data: memoryview, recipe: Recipe, key: int) -> Geometry:
-    """Write the finished image to `out`; return what was drawn for it."""
+    """Write the finished image to `out`; return its geometry."""
     out[...], geometry = render(data, recipe, key)
     return geometry
 
@@ -71,7 +71,7 @@ def finish(pixels: npt.NDArray[np.uint8], recipe: Recipe) -> Pixels:
 
 
 def erase(pixels: Pixels, recipe: Recipe, erased: Erased) -> Pixels:
-    """Return the finished image without a rectangle of it."""
+    """Return the finished image with a rectangle erased."""
     if not erased.height or not erased.width:
         return pixels
     pixels = pixels.copy()

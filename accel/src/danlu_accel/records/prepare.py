@@ -1,4 +1,4 @@
-"""One image file on its way into a record: read, checked, rewritten without loss where that makes reading faster."""
+"""Prepare one image file for packing: read it, check it, and rewrite it losslessly if that makes decoding faster."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from danlu_accel.records.headers import image_format, image_size
 from danlu_accel.records.sources import Source
 
 SEGMENT_MCUS = 5
-"""Aim for a restart marker each so many MCUs: small enough to skip what a crop leaves out, and still cheap."""
+"""Number of MCUs between restart markers: small enough to skip what a crop does not use, and still cheap."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class Rewriting:
     restart_markers: bool = True
     """Rewrite JPEG losslessly: baseline, optimised Huffman codes, restart markers. Needs the compiled core."""
     short_side: int = 0
-    """Lossy: shrink so that the shorter side has so many pixels. 0: leave the pixels alone."""
+    """Lossy: shrink until the shorter side has this many pixels. 0: keep the pixels."""
     quality: int = 90
-    """JPEG quality where `short_side` makes a new image."""
+    """JPEG quality if `short_side` changes an image."""
     keep_metadata: bool = True
     """Keep EXIF, ICC and comments when a JPEG is rewritten."""
 
@@ -43,7 +43,7 @@ class PreparedImage:
 
 
 def prepare(root: Path, source: Source, rewriting: Rewriting) -> PreparedImage:
-    """Return the record of one image; raise BrokenImage if it cannot be decoded."""
+    """Return the prepared image; raise BrokenImage if it cannot be decoded."""
     try:
         original = (root / source.path).read_bytes()
     except OSError as error:
@@ -72,7 +72,7 @@ def _rewritten(data: bytes, rewriting: Rewriting) -> bytes:
         _check_with_pillow(data)
         return data
     rewritten: bytes = native.core.transcode(data, SEGMENT_MCUS, rewriting.keep_metadata)
-    if not rewritten:  # the core leaves anything irregular alone: Pillow has the last word on what is broken
+    if not rewritten:  # the core rejects anything irregular; Pillow decides whether it is broken
         _check_with_pillow(data)
         return data
     return rewritten
@@ -103,6 +103,6 @@ def _opened(data: bytes) -> Image.Image:
 
 
 def same_pixels(first: bytes, second: bytes) -> bool:
-    """Tell whether Pillow decodes both to exactly the same pixels."""
+    """Return whether Pillow decodes both to identical pixels."""
     with _opened(first) as one, _opened(second) as other:
         return one.mode == other.mode and bool(np.array_equal(np.asarray(one), np.asarray(other)))

@@ -1,4 +1,4 @@
-"""Python threads that work beside each other, image by image."""
+"""Thread pools for work on single images."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ _changing = threading.Lock()
 
 
 def thread_pool(threads: int, name: str) -> ThreadPoolExecutor:
-    """Return a pool in whose threads torch does not start threads of its own: they would stand in each other's way."""
+    """Return a pool in which torch uses one thread per thread of the pool: more would compete with each other."""
     import torch
 
-    torch.get_num_threads()  # settles it for the calling thread, whose number stays
+    torch.get_num_threads()  # fixes the number of the calling thread, so that it does not change
     return ThreadPoolExecutor(threads, name, initializer=_keep_torch_to_this_thread)
 
 
 def _keep_torch_to_this_thread() -> None:
-    """torch keeps the number per thread, and sets with it what threads begin with that ask for the first time later."""
+    """torch keeps this number per thread, and setting it changes the initial number of new threads: restore that."""
     import torch
 
     with _changing:

@@ -1,7 +1,7 @@
-"""A Recipe is what the fast path can do to an image; a Compose of known transforms is translated into one.
+"""A Recipe describes what the fast path does to an image; a Compose of known transforms is translated into one.
 
-Transforms are recognised by the class they really are, torchvision's own and nothing derived from them, so that nothing
-a user has changed is silently replaced. torchvision itself is never imported.
+Only torchvision's own classes are recognised, not subclasses, so no code of a user is replaced silently. torchvision
+is never imported.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ class Crop(Enum):
 
 @dataclass(frozen=True)
 class Recipe:
-    """Crop, resize (antialiased bilinear, as Pillow does it), mirror, augment, normalise or leave as bytes, erase."""
+    """Crop, resize (antialiased bilinear, like Pillow), mirror, augment, normalise (or keep bytes), erase."""
 
     crop: Crop = Crop.RANDOM_RESIZED
     height: int = 224
     width: int = 224
     scale: tuple[float, float] = (0.08, 1.0)
-    """Share of the area that a random crop takes."""
+    """Share of the image's area that a random crop covers."""
     ratio: tuple[float, float] = (3 / 4, 4 / 3)
-    """Width to height of a random crop."""
+    """Width divided by height of a random crop."""
     short_side: int = 256
-    """Crop.CENTER: the shorter side is brought to this before the middle is cut out."""
+    """Crop.CENTER: the shorter side is resized to this before the center is cropped."""
     flip_probability: float = 0.0
     mean: tuple[float, float, float] = (0.0, 0.0, 0.0)
     std: tuple[float, float, float] = (1.0, 1.0, 1.0)
     as_bytes: bool = False
-    """Give uint8 as decoded instead of float32 of (value / 255 - mean) / std; `normalised` does that later."""
+    """Return uint8 as decoded instead of float32 of (value / 255 - mean) / std; `normalised` does that later."""
     channels_last: bool = False
-    """Order of the batch in memory; its shape is N, C, H, W either way."""
+    """Memory layout of the batch; its shape is N, C, H, W either way."""
     augment: tuple[RandAugment | TrivialAugment | ColorJitter, ...] = ()
-    """What is done to the pixels, in this order, after the crop is resized and mirrored."""
+    """Operations on the pixels, in this order, after the crop was resized and mirrored."""
     erasing: Erasing | None = None
-    """A rectangle of the finished image that gets one colour."""
+    """A rectangle of the finished image that is filled with one colour."""
 
     def __post_init__(self) -> None:
         if not (1 <= self.height <= 16384 and 1 <= self.width <= 16384):
@@ -67,12 +67,12 @@ class Recipe:
 
     @property
     def moves_pixels(self) -> bool:
-        """Whether pixels may be sheared, shifted or rotated after the crop, where boxes cannot follow."""
+        """Whether pixels may be sheared, shifted or rotated after the crop. Boxes cannot follow that."""
         return any(isinstance(step, Choosing) and step.num_ops > 0 for step in self.augment)
 
     @property
     def erased_value(self) -> tuple[float, float, float]:
-        """What is written where the image is erased: the colour itself, or the bytes that are normalised to it."""
+        """The value written where the image is erased: the colour, or the bytes that are normalised to it."""
         assert self.erasing is not None
         if not self.as_bytes:
             return self.erasing.value
@@ -80,9 +80,9 @@ class Recipe:
         return _three([min(max(round(level), 0), 255) for level in levels])
 
     def normalised(self, images: torch.Tensor) -> torch.Tensor:
-        """Return float32 images of a batch in bytes, on the device that it is on: (value / 255 - mean) / std.
+        """Return a batch of bytes as float32, on its own device: (value / 255 - mean) / std.
 
-        With `as_bytes` a batch has a quarter of the bytes on its way to the device. Float images come back as they are.
+        With `as_bytes` a quarter of the bytes is copied to the device. Float images are returned unchanged.
         """
         import torch
 
@@ -123,7 +123,7 @@ def evaluation_recipe(
 
 
 def recognise(transform: Any) -> Recipe | NotRecognised:
-    """Translate a torchvision Compose into a Recipe, or say what stands in the way."""
+    """Translate a torchvision Compose into a Recipe, or return the reason why it cannot be."""
     if isinstance(transform, Recipe):
         return transform
     if _torchvision_name(transform) != "Compose":
@@ -137,7 +137,7 @@ def recognise(transform: Any) -> Recipe | NotRecognised:
 
 
 class _Translation:
-    """Reads the steps one after another: geometry, pixels, to tensor, normalise, erase; flips before pixels move."""
+    """Reads the steps in order: geometry, pixels, to tensor, normalise, erase. Flips come before pixel operations."""
 
     def __init__(self) -> None:
         self._recipe: Recipe | None = None
@@ -291,7 +291,7 @@ class _Translation:
         if len(mean) != 3 or len(std) != 3 or any(float(value) <= 0 for value in std):
             return "Normalize that is not for three channels"
         self._mean, self._std = _three(mean), _three(std)
-        if self._erasing is not None:  # what was erased is normalised with the rest
+        if self._erasing is not None:  # erased pixels are normalised too
             erased = [(v - m) / s for v, m, s in zip(self._erasing.value, self._mean, self._std)]
             self._erasing = replace(self._erasing, value=_three(erased))
         return ""
@@ -313,7 +313,7 @@ def _interpolation(step: Any) -> str:
 
 
 def _fill(fill: Any) -> tuple[int, int, int]:
-    """Return the colour that torchvision gives Pillow: black, one level for all channels, or one for each."""
+    """Return torchvision's fill colour for Pillow: black, one level for all channels, or one per channel."""
     levels = list(fill) if isinstance(fill, (list, tuple)) else [0 if fill is None else fill]
     if len(levels) not in (1, 3) or not all(isinstance(level, (int, float)) for level in levels):
         raise ValueError(f"fill: expected one level or three, got {fill}")

@@ -1,9 +1,9 @@
-"""Shards behind a URL: fetched whole into a local cache, ahead of the order in which they are wanted.
+"""Shards behind a URL: fetched into a local cache as whole files, ahead of their use.
 
-    <cache_dir>/<digest of the URL>/<digest of the index>/   index and shards, each complete or not there at all
+        <cache_dir>/<digest of the URL>/<digest of the index>/   index and shards, each complete or absent
 
-A changed index has another digest, so a data set that was packed again never meets old shards. Where the cache has a
-limit, the shards that were used longest ago make room (cache.py).
+A changed index has another digest, so a dataset that was packed again never uses old shards. If the cache has a size
+limit, the least recently used shards are removed (cache.py).
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ MAX_INDEX_BYTES = 8 << 30
 SHARDS_AHEAD = 4
 """Shards fetched beyond the window that is being read."""
 NOBODY = 0
-"""In place of a thread that waits for shards: those that will be wanted first."""
+"""Key of the shards that are needed first, before any thread waits for them."""
 
 
 class ObjectReader(Protocol):
-    """All we ask of a place that keeps objects."""
+    """Interface of an object store."""
 
     def read(self, name: str) -> Iterator[bytes]:
-        """Yield an object piece by piece; raise BadRecordFile naming it if that fails."""
+        """Yield an object in pieces; raise BadRecordFile with its name on failure."""
 
 
 class HttpReader:
@@ -65,10 +65,10 @@ class HttpReader:
 
 
 class ObstoreReader:
-    """S3 and everything that speaks it, through obstore. Keys, region and endpoint come from AWS_* variables."""
+    """S3 and compatible stores, through obstore. Keys, region and endpoint come from AWS_* variables."""
 
     first_pid: ClassVar[int | None] = None
-    """The process that has obstore's threads: they do not survive a fork."""
+    """The process that owns obstore's threads, which do not survive a fork."""
 
     def __init__(self, url: str) -> None:
         if find_spec("obstore") is None:
@@ -106,7 +106,7 @@ class ObstoreReader:
 
 
 def _read_in_a_new_process(url: str, name: str) -> Iterator[bytes]:
-    """Yield an object that a process of its own fetches: for workers that were forked."""
+    """Yield an object fetched by a subprocess, for forked workers."""
     command = [sys.executable, "-m", "danlu_accel.records.fetch", url, name]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -116,7 +116,7 @@ def _read_in_a_new_process(url: str, name: str) -> Iterator[bytes]:
                 yield chunk
             told = process.stderr.read(1 << 16).decode(errors="replace").strip()
         finally:
-            process.kill()  # quiet when it has ended
+            process.kill()  # does nothing if it has ended
     if process.returncode:
         raise BadRecordFile(told or f"cannot fetch {url}/{name}: its process ended")
 
@@ -146,13 +146,13 @@ class RemoteStorage:
         self._order: Order | None = None
         self._goes_on = False
         self._wanted: dict[int, list[int]] = {}
-        """The shards of each epoch, in the order in which they are wanted."""
+        """The shards of each epoch, in the order of their use."""
         self._needed: dict[int, set[int]] = {}
-        """What each thread that reads waits for, and what it will want next."""
+        """The shards that each reading thread waits for or will need next."""
         self._forget_fetches()
 
     def prepare(self, file: Name) -> Path:
-        """Fetch the index; return the folder where it and its shards belong."""
+        """Fetch the index; return the local folder of the index and its shards."""
         name = Path(str(file)).name
         raw = self._read_index(name)
         self._folder = self._base / _digest(raw)
@@ -167,7 +167,7 @@ class RemoteStorage:
         list_copies(self._folder, [self._index_name, *(shard.name for shard in shards)])
 
     def follow(self, order: Order, position: int, *, goes_on: bool = False) -> None:
-        """Begin to fetch what the order wants from `position` on."""
+        """Start to fetch in the given order from `position` on."""
         self._order, self._goes_on = order, goes_on
         self._wanted = {order.epoch: list(self._shards_from(order, position))}
         ahead = self._ahead_of((), order.epoch)
@@ -176,7 +176,7 @@ class RemoteStorage:
             self._fetch(number)
 
     def wait_for(self, numbers: Collection[int], epoch: int | None = None) -> None:
-        """Return when these shards are here; what comes after them in their epoch is fetched meanwhile."""
+        """Wait until these shards are available; fetch those that follow in their epoch meanwhile."""
         if epoch is None and self._order is not None:
             epoch = self._order.epoch
         ahead = self._ahead_of(numbers, epoch)
@@ -192,8 +192,8 @@ class RemoteStorage:
             future.result()
 
     def fetch_again(self, number: int) -> bool:
-        """Fetch a shard whose copy in the cache is damaged, or is not there."""
-        if self._pid != os.getpid():  # locks may have been held when it was forked
+        """Fetch a shard whose copy in the cache is damaged or missing."""
+        if self._pid != os.getpid():  # a lock may have been held during the fork
             self._forget_fetches()
         self._download(number)
         return True
@@ -210,7 +210,7 @@ class RemoteStorage:
         self._forget_fetches()
 
     def __getstate__(self) -> dict[str, object]:
-        """For a spawned process, which fetches for itself."""
+        """Return the state for a spawned process, which fetches on its own."""
         return {**self.__dict__, "_pid": 0, "_lock": None, "_room_lock": None, "_fetches": {}, "_pool": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
@@ -236,7 +236,7 @@ class RemoteStorage:
             begin += sizes[shard] if sizes else 0
 
     def _ahead_of(self, numbers: Collection[int], epoch: int | None) -> list[int]:
-        """Return the SHARDS_AHEAD shards beyond the furthest of these in their epoch."""
+        """Return the next SHARDS_AHEAD shards after the furthest of `numbers` in their epoch."""
         if epoch is None:
             return []
         wanted = self._wanted_in(epoch)
@@ -252,14 +252,14 @@ class RemoteStorage:
             assert self._order is not None
             found = replace(self._order, epoch=epoch).shards_in_order()
             recent = {number: shards for number, shards in self._wanted.items() if number >= epoch - 2}
-            self._wanted = {**recent, epoch: found}  # a new one: other threads may look at the old one
+            self._wanted = {**recent, epoch: found}  # a new dict: other threads may read the old one
         return found
 
     def _path(self, number: int) -> Path:
         return self._folder / self._shards[number].name
 
     def _make_room(self, fetched: int) -> None:
-        """Keep to the limit of the cache. What was removed is fetched again when it is asked for."""
+        """Enforce the size limit of the cache. Removed shards are fetched again on use."""
         if self._cache_bytes is None:
             return
         with self._room_lock:
@@ -284,14 +284,14 @@ class RemoteStorage:
             if self._pool is None:
                 self._pool = ThreadPoolExecutor(SHARDS_AHEAD, "danlu-fetch")
             future = self._fetches.get(number)
-            if future is None or (future.done() and future.exception() is not None):  # a failed fetch is tried again
+            if future is None or (future.done() and future.exception() is not None):  # retry a failed fetch
                 future = self._fetches[number] = self._pool.submit(self._fetch_shard, number)
             return future
 
     def _fetch_shard(self, number: int) -> None:
         shard, path = self._shards[number], self._path(number)
         if path.is_file() and path.stat().st_size == shard.num_bytes:
-            return  # records that are damaged all the same are found by their checksums, see fetch_again
+            return  # checksums detect records that are damaged nevertheless, see fetch_again
         self._download(number)
 
     def _download(self, number: int) -> None:

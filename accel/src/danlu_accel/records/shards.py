@@ -1,4 +1,4 @@
-"""Records of an index, for random access."""
+"""Random access to the records of an index."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ShardFiles:
         self._verify = verify
 
     def record(self, entry: Entries) -> memoryview:
-        """Return the data of one record, its checksum verified."""
+        """Return the data of one record, after verifying its checksum."""
         return self.files.use(int(entry["shard"]), lambda file: self._read(file, entry))
 
     def image(self, entry: Entries) -> memoryview:
@@ -32,7 +32,7 @@ class ShardFiles:
         return self.record(entry)[start : start + size]
 
     def descriptors(self, numbers: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[np.int32], list[OpenFile]]:
-        """Return a descriptor per shard number, and the files, which are to be held for as long as it is used."""
+        """Return a descriptor per shard number, and the open files: keep these while the descriptors are in use."""
         files = self.files.opened(np.unique(numbers).tolist())
         descriptors = np.empty(self._num_shards, np.int32)
         for number, file in files.items():
@@ -40,7 +40,7 @@ class ShardFiles:
         return descriptors[numbers], list(files.values())
 
     def close(self) -> None:
-        """Let go of all files; they are opened again when they are used."""
+        """Close all files; they are reopened on use."""
         self.files.close()
 
     def _read(self, file: OpenFile, entry: Entries) -> memoryview:

@@ -1,4 +1,4 @@
-"""What is to be packed: one Source per image, from an image list or from COCO annotations."""
+"""The images to pack: one Source per image, from an image list or from COCO annotations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from danlu_accel.records.listing import ListedImage
 
 @dataclass(frozen=True)
 class Source:
-    """One image file and the features that go beside it."""
+    """One image file and the features stored with it."""
 
     path: str
     label: int
@@ -32,9 +32,9 @@ def sources_from_list(images: Sequence[ListedImage], classes: Sequence[str] = ()
 
 
 def sources_from_coco(annotations: Name) -> tuple[list[Source], tuple[str, ...]]:
-    """Read COCO `instances` JSON. Class numbers become 0..C-1 in the order of the category ids.
+    """Read COCO `instances` JSON. Classes are numbered 0..C-1 in the order of their category ids.
 
-    Boxes are stored as fractions of width and height, the way TensorFlow's detection examples do it.
+    Boxes are stored as fractions of width and height, as TensorFlow's detection examples do.
     """
     try:
         coco: dict[str, Any] = json.loads(Path(annotations).read_text(encoding="utf-8"))

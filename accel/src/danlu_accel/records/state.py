@@ -1,9 +1,9 @@
-"""Where a loader stands, with everything that the order of its records depends on.
+"""State of a loader: its position, and everything that determines the order of its records.
 
 {"version": 2, "epoch": 3, "position": 5120, "seed": 1, "shuffle": true, "window_shards": 0, "data": "9f86d081884c7d65"}
 
 `position` counts records of the epoch over all ranks, so the number of ranks and the batch size may change. `data`
-names the data set: the same number in another one would be another record.
+identifies the dataset: in another one the same number is another record.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class LoaderState:
     data: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values that survive JSON."""
+        """Return plain values that can be stored as JSON."""
         return {"version": VERSION, **asdict(self)}
 
 
 def read_state(state: Mapping[str, Any], index: Index, data: str) -> LoaderState:
-    """Check a state that was saved, maybe elsewhere; raise ValueError if it is not one of this data set."""
+    """Validate a saved state; raise ValueError if it belongs to another dataset."""
     version = state.get("version")
     if version == 1:
         raise ValueError(
@@ -64,5 +64,5 @@ def read_state(state: Mapping[str, Any], index: Index, data: str) -> LoaderState
 
 
 def name_of_data(index: Index) -> str:
-    """Return a digest of which record is which; the same for a data set here and its copy behind a URL."""
+    """Return a digest of the records and their order; the same for a local dataset and its copy behind a URL."""
     return hashlib.sha256(np.ascontiguousarray(index.entries).tobytes()).hexdigest()[:16]

@@ -1,10 +1,10 @@
-"""Where shards lie: in a folder here, or behind a URL with a cache in between.
+"""Where shards are stored: in a local folder, or behind a URL with a local cache.
 
-storage.prepare(file) -> folder     the index is there after this
-storage.use(shards, forget)         these shards will be asked for; forget(number): one is no longer there
-storage.follow(order, position)     this is the order in which they will be wanted; goes_on: and the next epoch after it
-storage.wait_for(numbers, epoch)    these shards are in the folder after this; None: in the epoch that is followed
-storage.fetch_again(number)         the copy of a shard in the folder is damaged: get another one
+storage.prepare(file) -> folder     make the index available in this folder
+storage.use(shards, forget)         announce the shards; calls forget(number) when the copy of one is removed
+storage.follow(order, position)     start to fetch in this order; goes_on: continue with the next epoch
+storage.wait_for(numbers, epoch)    wait until these shards are in the folder; None: the epoch of `follow`
+storage.fetch_again(number)         replace a damaged copy of a shard; False if there is no other copy
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ class LocalStorage:
         pass
 
     def fetch_again(self, number: int) -> bool:  # noqa: ARG002
-        """There is only this one."""
+        """A local shard has no other copy."""
         return False
 
     def read_ahead(self, folder: Path) -> int:
-        """Readers of their own pay where a read waits for a network; on a local disk they only cost a hand-over."""
+        """Separate reader threads help on network file systems; on a local disk they only add overhead."""
         kind = file_system_of(folder)
         return NETWORK_READERS if kind in NETWORK_FILE_SYSTEMS or kind.startswith("fuse") else 0
 
@@ -82,7 +82,7 @@ class LocalStorage:
 
 
 def file_system_of(folder: Path) -> str:
-    """Return the name of the file system that holds a folder, "" if that cannot be found out."""
+    """Return the type of the file system that holds a folder, "" if it cannot be determined."""
     try:
         mounts = Path("/proc/self/mountinfo").read_text().splitlines()
     except OSError:

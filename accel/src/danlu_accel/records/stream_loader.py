@@ -1,9 +1,9 @@
-"""What loaders of one data set, or of several that are mixed by weight, have in common: where they stand.
+"""Base class of loaders over one dataset, or several that are mixed by weight: keeps the position.
 
-The order is a function of (seed, epoch, position) alone: any number of threads gives the same batches, an epoch can be
-resumed in the middle with `state_dict`, also with another number of ranks. A finished epoch moves on to the next one by
-itself. One iteration at a time: a new one ends the one before it, as do `close`, and `set_epoch` and `load_state_dict`
-when they move the loader.
+The order is a function of (seed, epoch, position) alone: the number of threads does not change it. `state_dict` resumes
+an epoch in the middle, also with another number of ranks. After an epoch the loader moves on to the next one. Only one
+iteration is valid at a time: a new one ends the previous one, as do `close`, and `set_epoch` and `load_state_dict` if
+they change the position.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from danlu_accel.records.python_threads import thread_pool
 from danlu_accel.records.stream_state import VERSION, require_state
 
 GROUP_THINGS = 1 << 12
-"""The order is found for so many sequences or samples at a time."""
+"""Number of sequences or samples whose order is computed at a time."""
 Set = TypeVar("Set", bound=MixedSet)
 Batch = TypeVar("Batch")
 Self = TypeVar("Self", bound="StreamLoader[Any, Any]")
 
 
 class Things(NamedTuple):
-    """What is to be made, one row for each."""
+    """The sequences or samples to load, one row each."""
 
     sets: Numbers
     numbers: Numbers
-    """Which thing of its set each is."""
+    """Number of each in its set."""
     epochs: Numbers
-    """In which epoch of its set it comes."""
+    """Epoch of its set in which each comes."""
 
     def part(self, begin: int, end: int) -> Things:
         return Things(*(column[begin:end] for column in self))
@@ -46,9 +46,9 @@ class Things(NamedTuple):
 
 class StreamLoader(ABC, Generic[Set, Batch]):
     kind: str
-    """Of the state: "tokens" or "samples"."""
+    """Stored in the state: "tokens" or "samples"."""
     things: str
-    """What an epoch counts."""
+    """What an epoch counts: "sequences" or "samples"."""
 
     def __init__(
         self,
@@ -87,27 +87,27 @@ class StreamLoader(ABC, Generic[Set, Batch]):
 
     @abstractmethod
     def _own_state(self) -> dict[str, Any]:
-        """Return what besides the order decides which thing is which: a state with another value is refused."""
+        """Return the settings besides the order that determine the content: a state with other values is rejected."""
 
     @abstractmethod
     def _batches(self, iteration: int, pid: int) -> Iterator[Batch]:
-        """Yield the rest of the epoch, and move on to the next one."""
+        """Yield the rest of the epoch, then move on to the next one."""
 
     def __len__(self) -> int:
-        """Batches of a whole epoch."""
+        """Batches per epoch."""
         whole = self.batch_size * self._options.world_size
         count = self._epoch_length
         return count // whole if self._options.drop_last else -(-count // whole)
 
     def set_epoch(self, epoch: int) -> None:
-        """Go to the beginning of an epoch, unless that is where we are."""
+        """Go to the beginning of an epoch; does nothing if it is the current one."""
         at_least("epoch", epoch, 0)
         if epoch != self._epoch:
             self._iteration += 1
             self._epoch, self._position = epoch, 0
 
     def state_dict(self) -> dict[str, Any]:
-        """Where training stands: batches handed out count, batches made ahead do not."""
+        """Return the position of training: counts batches that were returned, not those that were prefetched."""
         return {
             "version": VERSION,
             "kind": self.kind,
@@ -124,10 +124,10 @@ class StreamLoader(ABC, Generic[Set, Batch]):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go to where the state was saved, and take over the order that it names, from here on.
+        """Continue at the saved position, with the order saved in the state.
 
-        Ranks, batch size, threads and the place of the shards may differ. Raises ValueError where the data sets, their
-        weights, what they are made into, or the length of an epoch do.
+        Ranks, batch size, threads and location of the shards may differ. Raises ValueError if the datasets, their
+        weights, the kind or packing, or the length of an epoch differ.
         """
         require_state(state, self.state_dict(), f"epoch_{self.things}")
         self._iteration += 1
@@ -141,7 +141,7 @@ class StreamLoader(ABC, Generic[Set, Batch]):
         return self._batches(self._iteration, os.getpid())
 
     def close(self) -> None:
-        """Stop the threads; iterating again starts new ones. Idempotent."""
+        """Stop the threads; a new iteration starts new ones. Idempotent."""
         self._iteration += 1
         if self._pool is not None and self._pool_pid == os.getpid():
             self._pool.shutdown(cancel_futures=True)
@@ -170,8 +170,8 @@ class StreamLoader(ABC, Generic[Set, Batch]):
             raise StaleIterator("the loader was closed, moved or iterated anew since this iteration began")
 
     def _follow(self, position: int) -> None:
-        """Let each set fetch what it will be asked for first; `position` counts over all epochs."""
-        first = position if len(self._sets) == 1 else position // BLOCK * BLOCK  # a whole block has something of each
+        """Start to fetch what each set needs first; `position` counts over all epochs."""
+        first = position if len(self._sets) == 1 else position // BLOCK * BLOCK  # a whole block contains every set
         sets, ordinals = self._places(np.arange(first, first + BLOCK, dtype=np.int64))
         for number, each in enumerate(self._sets):
             nearest = int(ordinals[sets == number].min())
@@ -185,7 +185,7 @@ class StreamLoader(ABC, Generic[Set, Batch]):
         return Mixture(self._shares, self._seed).places(positions)
 
     def _things_of(self, steps: Sequence[Step], first: int) -> Things:
-        """Return all things of these steps; the epoch begins at `first`."""
+        """Return the sequences or samples of these steps; the epoch begins at `first`."""
         sets, ordinals = self._places(first + np.concatenate([step.positions for step in steps]))
         numbers, epochs = np.empty_like(ordinals), np.empty_like(ordinals)
         for number, each in enumerate(self._sets):
@@ -195,7 +195,7 @@ class StreamLoader(ABC, Generic[Set, Batch]):
         return Things(sets, numbers, epochs)
 
     def _groups(self, steps_per_chunk: int) -> Iterator[list[Step]]:
-        """Yield the rest of the epoch's steps, whole chunks of them at a time."""
+        """Yield the remaining steps of the epoch, in groups of whole chunks."""
         position = self._position
         rank, world_size, drop_last = self._options.rank, self._options.world_size, self._options.drop_last
         steps_per_group = -(-GROUP_THINGS // (self.batch_size * steps_per_chunk)) * steps_per_chunk

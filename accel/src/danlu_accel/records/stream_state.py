@@ -1,4 +1,4 @@
-"""Where a loader of tokens or samples stands, with everything that the order depends on.
+"""State of a loader of tokens or samples: its position, and everything that determines the order.
 
 {"version": 1, "kind": "tokens", "epoch": 0, "position": 5120, "seed": 1, "shuffle": true, "epoch_sequences": 90000,
  "packing": {"sequence_length": 2049, "split_documents": false, "too_long": "refuse"},
@@ -14,13 +14,13 @@ from typing import Any
 
 VERSION = 1
 TAKEN_OVER = frozenset({"epoch", "position", "seed", "shuffle", "sets"})
-"""All else a loader must agree about with the state, since positions would mean something else."""
+"""Fields that a loader takes from the state. All others must be equal, or positions would mean something else."""
 
 
 def require_state(state: Mapping[str, Any], own: Mapping[str, Any], length: str) -> None:
-    """Raise ValueError unless `state` can be taken over by a loader whose own state is `own`.
+    """Raise ValueError unless a loader whose own state is `own` can continue from `state`.
 
-    `length` is the name under which a state has the length of an epoch.
+    `length`: name of the field with the length of an epoch.
     """
     for name, expected in (("kind", own["kind"]), ("version", VERSION)):
         if state.get(name) != expected:

@@ -1,6 +1,6 @@
-"""TFRecord framing: how one record lies in a shard.
+"""TFRecord framing: the layout of a record in a shard.
 
-at      bytes  what
+at      bytes  content
 0       8      L, length of the data, little-endian
 8       4      masked crc32c of those 8 bytes
 12      L      data: a serialised tf.train.Example
@@ -23,13 +23,13 @@ _LENGTH = struct.Struct("<Q")
 
 
 def frame(data: Buffer) -> tuple[bytes, bytes]:
-    """Return what goes before and after `data` in the file."""
+    """Return header and footer of `data`."""
     length = _LENGTH.pack(len(data))
     return length + FOOT.pack(masked_crc32c(length)), FOOT.pack(masked_crc32c(data))
 
 
 def unframe(raw: memoryview, *, verify: bool = True, name: str = "shard", begins_at: int = 0) -> memoryview:
-    """Return the data of the record that `raw` begins with, without copying it; `begins_at`: its place in the file."""
+    """Return the data of the record at the start of `raw`, without a copy; `begins_at`: its offset in the file."""
     if len(raw) < FRAME_BYTES:
         raise BadRecordFile(f"{name}: no record at byte {begins_at}, the file ends there; pack it again")
     length, length_crc = HEAD.unpack_from(raw)

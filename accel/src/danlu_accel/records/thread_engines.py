@@ -1,4 +1,4 @@
-"""Batches from Python threads: Pillow where there is no compiled core, or any callable on PIL images."""
+"""Batches from Python threads: Pillow if there is no compiled core, or any callable on PIL images."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IN_NUMPY = {f"torch.{name}": np.dtype(name) for name in ("uint8", "int32", "int6
 
 
 class Work(ABC):
-    """One batch, image by image."""
+    """The work on one batch, image by image."""
 
     wanted: Wanted
 
@@ -40,14 +40,14 @@ class Work(ABC):
 
 
 class ThreadEngine(Engine):
-    """A pool of Python threads; what they do is left to `new_work`."""
+    """A pool of Python threads. Subclasses define the work in `new_work`."""
 
     def __init__(self, threads: int) -> None:
         self._threads = thread_pool(threads, "danlu-records")
 
     @abstractmethod
     def new_work(self, wanted: Wanted) -> Work:
-        """Return the work on a batch."""
+        """Return the work for a batch."""
 
     def start(self, wanted: Wanted) -> Ticket:
         work = self.new_work(wanted)
@@ -77,12 +77,12 @@ class ThreadTicket(Ticket):
         return self.work.made()
 
     def abandon(self) -> None:
-        # A closed pool never reports the futures that it cancelled: only those that run are waited for.
+        # A closed pool never completes cancelled futures, so wait only for running ones.
         wait([future for future in self.futures if not future.cancel()])
 
 
 class PillowEngine(ThreadEngine):
-    """A recipe, done by Pillow."""
+    """Runs a recipe with Pillow."""
 
     def __init__(self, shards: ShardFiles, recipe: Recipe, memory: BatchMemory, threads: int) -> None:
         super().__init__(threads)
@@ -111,7 +111,7 @@ class PillowWork(Work):
 
 
 class TransformEngine(ThreadEngine):
-    """Any callable on PIL images. Its results become rows of one tensor, so they must be of one shape and type."""
+    """Runs any callable on PIL images. All its results must have the same shape and type: they become one tensor."""
 
     def __init__(self, shards: ShardFiles, transform: Any, threads: int) -> None:
         super().__init__(threads)
@@ -124,7 +124,7 @@ class TransformEngine(ThreadEngine):
         return TransformWork(self, wanted)
 
     def room_for(self, sample: torch.Tensor, count: int) -> torch.Tensor | None:
-        """Return memory for `count` such samples that nobody else has; None for what has no place in numpy."""
+        """Return unused memory for `count` such samples; None if numpy does not have their type."""
         import torch
 
         dtype = IN_NUMPY.get(str(sample.dtype))
@@ -167,4 +167,4 @@ class TransformWork(Work):
 
         if self._batch is not None and self._all_in_batch:
             return Made(self._batch, None, len(self._samples))
-        return Made(torch.stack(self._samples), None, len(self._samples))  # or say in which way they differ
+        return Made(torch.stack(self._samples), None, len(self._samples))  # raises, with the shapes, if they differ
