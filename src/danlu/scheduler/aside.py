@@ -1,4 +1,4 @@
-"""Work whose length is up to users, such as removing the files of a task: done beside the loop, which does not wait."""
+"""Background work that may take long, such as removing the files of a task. The scheduler loop does not wait for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 
 
 class Aside:
-    """One thread, which is there while there is something to do."""
+    """Runs work in one thread, in order. The thread ends when the queue is empty."""
 
     def __init__(self) -> None:
         self._work: deque[Callable[[], object]] = deque()
@@ -19,7 +19,7 @@ class Aside:
         self._is_at_work = False
 
     def do(self, work: Callable[[], object]) -> None:
-        """Have it done after what was asked for before. Returns at once."""
+        """Append work to the queue. Returns at once."""
         with self._lock:
             self._work.append(work)
             if self._is_at_work:
@@ -28,7 +28,7 @@ class Aside:
         threading.Thread(target=self._run, name="scheduler-aside", daemon=True).start()
 
     def finish(self) -> None:
-        """Wait until all that was asked for is done."""
+        """Wait until all work queued so far is done."""
         is_done = threading.Event()
         self.do(is_done.set)
         is_done.wait()

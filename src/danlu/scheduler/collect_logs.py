@@ -1,4 +1,4 @@
-"""Bringing log bytes from the nodes into the store, in threads of its own: how long that takes is up to users."""
+"""Copy logs from the nodes into the store, in separate threads: users decide how much there is to copy."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from danlu.store.logs.segments import SEGMENT_BYTES
 from danlu.store.sql.tables import TaskRow
 
 PIECE_BYTES = SEGMENT_BYTES
-"""Of one task at a time, at most to the end of a segment; then it is the next task's turn."""
+"""Most that is copied of one log, at most to the end of a segment, before the next log is served."""
 
 NUM_THREADS, NUM_REMOTE_THREADS = 2, 4
-"""Of an engine on other machines, threads mostly wait for the network."""
+"""Threads for engines on this machine, and for remote ones: the latter mostly wait for the network."""
 
 MUCH_BYTES = 256 << 10
-"""Whoever writes so much between two looks has probably written more meanwhile: it is read on until nothing is new."""
+"""A log that grew by this much since the last poll probably still grows: it is read on until nothing new is there."""
 
 PATIENCE_SECONDS = 0.05
-"""How long a scheduler tick waits for all copies: most are done by then, and long ones continue without it."""
+"""How long a scheduler tick waits for all copies. Most are done by then; longer ones continue in the background."""
 
 IDLE_SECONDS = 10.0
 
@@ -47,7 +47,7 @@ class _Task:
 
 
 class LogCopier:
-    """Copies what tasks have written. Threads take turns at the tasks, a piece each, and end when there is nothing."""
+    """Copies logs. Threads serve the tasks round-robin, one piece at a time, and end when they have been idle."""
 
     def __init__(self, logs: Logs, *, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self._logs, self._patience_seconds = logs, patience_seconds
@@ -59,15 +59,18 @@ class LogCopier:
         self._asked: set[Handle] = set()
 
     def begin_look(self) -> None:
-        """From now on the scheduler waits for so long, and not longer, for all copies it asks for."""
+        """Begin a tick: all `copy` calls until the next one wait for `patience_seconds` in total."""
         self._wait_until = time.monotonic() + self._patience_seconds
         with self._changed:
             for handle in [one for one, task in self._tasks.items() if task.is_done and one not in self._asked]:
-                del self._tasks[handle]  # the scheduler no longer waits for it
+                del self._tasks[handle]  # not requested in the last tick
             self._asked.clear()
 
     def copy(self, engine: Engine, handle: Handle, task: TaskRow, seen: Observation) -> int:
-        """Have a log copied up to what was seen; return how much is stored by now. Raise what kept it from that."""
+        """Copy a log up to the observed length; return the stored length, which may be less after the time limit.
+
+        Raise the error that prevented the copy.
+        """
         if task.log_bytes >= seen.log_bytes:
             return task.log_bytes
         with self._changed:
@@ -101,12 +104,12 @@ class LogCopier:
                 stored = copy_piece(self._logs, task.engine, task.handle, task.stored, task.wanted)
             except DanluError as error:
                 problem = error
-            except Exception as error:  # a bug that one log meets must not stop the others
+            except Exception as error:  # a bug with one log must not stop the others
                 problem = DanluError(f"the log of {task.handle.job_id} cannot be copied: {error}")
             with self._changed:
                 is_stuck = stored <= before and problem is None
                 task.stored, task.problem = stored, problem
-                if is_stuck:  # what was seen cannot be read (yet)
+                if is_stuck:  # the observed bytes cannot be read (yet)
                     task.wanted = stored
                 elif stored - before >= MUCH_BYTES or stored % PIECE_BYTES == 0:
                     task.wanted = max(task.wanted, stored + 1)
@@ -115,7 +118,7 @@ class LogCopier:
                 self._changed.notify_all()
 
     def _next(self) -> _Task | None:
-        """The task whose turn it is; None after a while without any."""
+        """The next task of the queue; None after IDLE_SECONDS without one."""
         with self._changed:
             self._num_idle += 1
             self._changed.wait_for(lambda: bool(self._queue), timeout=IDLE_SECONDS)
@@ -127,12 +130,12 @@ class LogCopier:
 
 
 def copy_piece(logs: Logs, engine: Engine, handle: Handle, stored: int, wanted: int) -> int:
-    """Store a piece of what the task has written; return the stored length."""
+    """Store the next piece of a log; return the stored length."""
     place = (handle.job_id, handle.attempt, handle.rank)
     end = wanted - logs.max_bytes
-    if end - end % SEGMENT_BYTES > stored >= SEGMENT_BYTES:  # its middle would be removed as soon as it is stored
+    if end - end % SEGMENT_BYTES > stored >= SEGMENT_BYTES:  # would be removed as soon as it is stored
         return end - end % SEGMENT_BYTES if logs.skip(*place, offset=stored, to=end) else logs.length(*place)
-    limit = PIECE_BYTES - stored % PIECE_BYTES  # also what was written since it was seen
+    limit = PIECE_BYTES - stored % PIECE_BYTES  # includes what was written since the poll
     if isinstance(engine, CanCopyLogs):
         length, marks = _have_copied(logs, engine, handle, stored, limit)
     else:

@@ -1,4 +1,4 @@
-"""Bringing what tasks use from the nodes into the store. Nothing waits for it, and no job fails for want of it."""
+"""Copy usage of tasks from the nodes into the store. Failures are logged; no job fails because of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Place = tuple[int, int]
 
 
 class Collector:
-    """Polls running tasks every few seconds. Its cache only avoids reading its own copies again."""
+    """Polls running tasks every EVERY_SECONDS. The cache only avoids reading the stored copies again."""
 
     def __init__(self, files: UsageFiles, engines: Mapping[str, Engine]) -> None:
         self._files, self._engines = files, engines
@@ -45,7 +45,7 @@ class Collector:
 
 
 def collect_usage(files: UsageFiles, engine: Engine, handle: Handle) -> Place:
-    """Store what was measured of a task and is not stored yet; return how far the copy is then."""
+    """Store new measurements of a task; return the generation and length of the copy."""
     place = files.known(handle.job_id, handle.attempt, handle.rank)
     return _collect(files, engine, handles=[handle], places=[place])[0]
 
@@ -53,7 +53,7 @@ def collect_usage(files: UsageFiles, engine: Engine, handle: Handle) -> Place:
 def _collect(
     files: UsageFiles, engine: Engine, *, handles: Sequence[Handle], places: Sequence[Place]
 ) -> Sequence[Place]:
-    """Store what was measured since; return how far the copies are then."""
+    """Store new measurements of tasks; return the generation and length of each copy."""
     if not handles:
         return ()
     try:

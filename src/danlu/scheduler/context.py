@@ -1,4 +1,4 @@
-"""What the scheduler works with: stores, engines, clock."""
+"""Dependencies of the scheduler: stores, engines, clock."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Context:
     engines: Mapping[str, Engine]
     sealer: Sealer
     server_url: str
-    """Where tasks reach the server."""
+    """URL at which tasks reach the server."""
 
     server_id: str
-    """Owner of this server's claims; the same after a restart."""
+    """Identifies this server in its claims; the same after a restart."""
 
     log_days: int = 0
     """Days to keep the logs of ended attempts; 0: forever."""
 
     now: Callable[[], datetime] = utc_now
     look: Callable[[str], AbstractContextManager[object]] = nullcontext
-    """Put around each part of a look of the scheduler, by those who measure it."""
+    """Context manager around each part of a tick, for metrics."""

@@ -1,4 +1,4 @@
-"""What the policy decides on, kept from one round to the next: of a large cluster most stays as it was."""
+"""The policy's state, kept between rounds: in a large cluster most of it does not change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from danlu.scheduler.policy.state import SchedulingState
 from danlu.spec.nodes import NodeInfo
 
 MAX_ROUNDS = 500
-"""After so many it is built anew: sums of shares of cpus are not exact, and what was looked up is never dropped."""
+"""Rebuild the state after this many rounds: sums of fractional cpus drift, and caches in it only grow."""
 
 Basis = tuple[Mapping[str, NodeInfo], Mapping[str, Drain], Quotas]
 
@@ -29,11 +29,11 @@ class KeptState:
     def decide(
         self, snapshot: Snapshot, infos: Mapping[str, NodeInfo], drains: Mapping[str, Drain], *, now: datetime
     ) -> list[Action]:
-        """`decide` for a snapshot without its nodes. Jobs that did not change are the same objects as before."""
+        """`decide` for a snapshot without nodes. Unchanged running jobs must be the same objects as before."""
         kept, self._state = self._state, None
         state = self._bring_up_to_date(kept, snapshot, (infos, drains, snapshot.quotas))
         actions = decide(snapshot, now, state)
-        # who must leave is marked in the state, and may not: it is built anew after that, and after an error
+        # rebuild after evictions, which are marked in the state but may fail to be stored, and after an error
         if not any(isinstance(action, Evict) for action in actions):
             self._state = state
         return actions
@@ -46,7 +46,7 @@ class KeptState:
         if kept is None or not is_same or self._num_rounds > MAX_ROUNDS:
             self._num_rounds = 0
             return make_state(replace(snapshot, nodes=tuple(free_nodes(basis[0], snapshot.running, basis[1]))))
-        # what the last round started is taken from the database, or its start came to nothing
+        # jobs that the last round started are replaced by those in the database: their start may have failed
         stays = {job_id for job_id, job in running.items() if before.get(job_id) is job}
         kept.exchange(
             [job_id for job_id in kept.cluster.placed if job_id not in stays],

@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 def nodes_of(name: str, engine: Engine, *, others: Mapping[str, NodeInfo]) -> list[NodeInfo]:
-    """The nodes of an engine, without those that an engine before it has: nothing is to be given away twice."""
+    """The nodes of an engine, without machines that an earlier engine has: no device must be assigned twice."""
     found = [info if info.engine == name else info.model_copy(update={"engine": name}) for info in engine.nodes()]
     if not others:
         return found
@@ -27,14 +27,17 @@ def nodes_of(name: str, engine: Engine, *, others: Mapping[str, NodeInfo]) -> li
 
 
 def keep_apart(engines: Mapping[str, Engine]) -> None:
-    """Tell each engine which machines are those of the others. One that is alone may have new addresses itself."""
+    """Tell each engine the addresses of the other engines' machines, which its tasks must not reach.
+
+    Called for a single engine too: it also blocks the addresses of its own machine, which may have changed.
+    """
     addresses: dict[str, Iterable[str]] = {}
     for name, engine in engines.items():
         try:
             addresses[name] = engine.addresses() if len(engines) > 1 else ()
         except DanluError as error:
             log.warning("cannot list the machines of engine %s: %s", name, error)
-            return  # what was said before stays
+            return  # the last addresses stay in force
     for name, engine in engines.items():
         try:
             engine.keep_away_from(sorted({one for other in engines if other != name for one in addresses[other]}))

@@ -25,7 +25,7 @@ class LiveJob:
     tasks: tuple[TaskRow, ...]
     handles: tuple[Handle, ...] = field(init=False)
     just_runs: bool = field(init=False)
-    """Whether nothing is to be done for it until the engine sees a change or somebody wants one."""
+    """Whether there is nothing to do until the engine reports a change or a user requests one."""
 
     def __post_init__(self) -> None:
         handles = (
@@ -38,8 +38,8 @@ class LiveJob:
 class LiveJobs:
     """Live jobs that this server owns.
 
-    Jobs that just run are most of many, and are read once. Whoever changes such a job, here or in another server,
-    changes its version, and it is read again; jobs with which something is going on are read at every look.
+    Most of many live jobs just run. These are cached, and read again when their version changes, in this server or in
+    another one. All others are read at every poll.
     """
 
     def __init__(self, context: Context, specs: SpecCache) -> None:
@@ -47,8 +47,10 @@ class LiveJobs:
         self._kept: dict[str, LiveJob] = {}
 
     def load(self) -> list[LiveJob]:
-        """Load them; claim those without an owner. Claims are renewed after half of their lease, so that most calls do
-        not write."""
+        """Load the jobs, and claim those without an owner.
+
+        Claims are renewed after half of their lease, so that most calls do not write.
+        """
         marks = self._marks()
         soon = self._context.now() + timedelta(seconds=LEASE_SECONDS / 2)
         if any(_wants_claim(mark, self._context.server_id, soon) for mark in marks):
@@ -61,7 +63,7 @@ class LiveJobs:
         return [found[job_id] for job_id in mine if job_id in found]
 
     def forget(self, item: LiveJob) -> None:
-        """Read the job again at the next look: something happens with it."""
+        """Drop the job from the cache, because it changes."""
         self._kept.pop(item.job.id, None)
 
     def _marks(self) -> list[jobs.Mark]:

@@ -21,7 +21,7 @@ def load_snapshot(
 ) -> tuple[Snapshot, dict[str, jobs.QueueRow], dict[str, Drain]]:
     """The snapshot without its nodes, the queued rows by id, and the drains.
 
-    A row whose spec cannot be read is only among the rows. Whoever needs the nodes makes `free_nodes` of it.
+    A job whose spec cannot be parsed is among the rows, but not in the snapshot. `free_nodes` computes the nodes.
     """
     rows = jobs.queue(session)
     specs.add(jobs.specs_of(session, specs.unknown(row.id for row in rows)))
@@ -45,7 +45,7 @@ def queued_job(row: jobs.QueueRow, spec: JobSpec) -> QueuedJob:
 def load_running(
     session: Session, infos: Mapping[str, NodeInfo], running: tuple[RunningJob, ...], *, queue: tuple[QueuedJob, ...]
 ) -> Snapshot:
-    """The snapshot of what runs, with the given queue."""
+    """The snapshot of running jobs with their nodes, and with the given queue."""
     found = _snapshot(session, running, queue)
     return replace(found, nodes=tuple(free_nodes(infos, running, load_drains(session))))
 
@@ -63,7 +63,7 @@ def _snapshot(session: Session, running: tuple[RunningJob, ...], queue: tuple[Qu
 
 
 def _ports(running: Iterable[RunningJob], queue: Iterable[QueuedJob]) -> frozenset[int]:
-    """Ports that are not allotted: those in use, and those that waiting jobs must have."""
+    """Ports that must not be allotted: those in use, and fixed ports of queued jobs."""
     used = {port for job in running for task in job.tasks for port in task.ports}
     return frozenset(used.union(*(job.spec.ports for job in queue if job.spec.ports)))
 
@@ -76,7 +76,7 @@ def load_drains(session: Session) -> dict[str, Drain]:
 def free_nodes(
     infos: Mapping[str, NodeInfo], running: Iterable[RunningJob], drains: Mapping[str, Drain]
 ) -> Iterator[FreeNode]:
-    """The nodes, and what the running jobs leave free on each."""
+    """The nodes with what is free on each."""
     used: dict[str, list[RunningTask]] = {}
     for job in running:
         for task in job.tasks:

@@ -36,7 +36,7 @@ from danlu.store.queries import attempts, jobs, nodes
 log = logging.getLogger(__name__)
 
 BUSY_SECONDS = 0.1
-"""Pause between polls while something is starting or stopping."""
+"""Pause between polls while a job is starting or stopping."""
 
 GATHER_SECONDS = 0.002
 """Once woken, the loop waits at least this long, to serve a burst of requests at once."""
@@ -45,14 +45,14 @@ QUIET_SECONDS = 0.8
 """Longest pause between polls of running jobs that do not change."""
 
 WATCH_SHARE = 0.2
-"""Largest share of CPU time for watching live jobs, as long as each is looked at every MAX_WATCH_SECONDS."""
+"""Largest share of CPU time for polling live jobs; exceeded if the pause would be longer than MAX_WATCH_SECONDS."""
 
 MAX_WATCH_SECONDS = 2.0
 QUEUE_DUTY = 1
-"""Lock number: of several servers, one serves the queue at a time."""
+"""Number of the lock that lets only one of several servers serve the queue at a time."""
 
 BURST_SECONDS = 1.0
-"""So much CPU time is spent on starts before live jobs are looked at again: somebody may want to stop one."""
+"""CPU time for starting jobs before live jobs are polled again: users may be waiting for one to stop."""
 
 MAX_REST_SECONDS = 0.5
 OVERTIME_SECONDS = 30.0
@@ -131,7 +131,7 @@ class Scheduler:
         pause, ticked_at = 0.0, float("-inf")
         while not self._stopping.is_set():
             if self._wake.wait(pause):
-                # at once after a pause; in a burst, one tick serves many requests
+                # immediate after a pause; in a burst of requests, one tick serves many
                 self._stopping.wait(max(GATHER_SECONDS, ticked_at + BUSY_SECONDS - time.monotonic()))
             self._wake.clear()
             ticked_at = time.monotonic()
@@ -141,7 +141,7 @@ class Scheduler:
                 log.warning("scheduler tick failed, retrying in a second: %s", error)
                 pause = 1.0
             except Exception:
-                # a bug must not end the loop: no job would make progress any more
+                # a bug must not end the loop: no job would make progress
                 log.exception("unexpected error in the scheduler; it continues")
                 pause = 1.0
 
@@ -177,12 +177,12 @@ class Scheduler:
         return max(0.0, due - time.monotonic())
 
     def _serve_queue_if_due(self) -> int:
-        """Serve the queue if it changed or is due, within its share of CPU time; return how many jobs started."""
+        """Serve the queue if it changed or is due, within its share of CPU time; return how many jobs changed state."""
         began = time.monotonic()
         if began < self._queue_not_before or not (self._queue_changed or began >= self._queue_due):
             return 0
         self._queue_changed = False
-        used = time.thread_time()  # CPU time only: waiting for engines and the database costs others nothing
+        used = time.thread_time()  # CPU time only: other threads run while this one waits
         with self._context.database.duty(QUEUE_DUTY) as is_mine:
             if not is_mine:  # another server is serving, and may not have seen this change
                 self._queue_changed, self._queue_not_before = True, began + BUSY_SECONDS
@@ -260,14 +260,14 @@ class Scheduler:
             self._stop_tasks(item, are_all_reachable=None not in seen)
 
     def _stop_tasks(self, item: LiveJob, *, are_all_reachable: bool) -> None:
-        """Stop the tasks once with grace, and kill them when they are still running long after it."""
+        """Stop the tasks once with grace, and kill them when they still run OVERTIME_SECONDS after it."""
         key = (item.job.id, item.attempt.number)
         now = time.monotonic()
         if (engine := self._context.engines.get(item.job.engine)) is None:
             return
         if key not in self._kill_at:
             engine.stop(item.handles, item.spec.grace)
-            if not are_all_reachable:  # unreachable nodes are told again
+            if not are_all_reachable:  # repeat, for the nodes that were unreachable
                 return
             self._kill_at[key] = now + item.spec.grace + OVERTIME_SECONDS
         elif now > self._kill_at[key]:
@@ -276,7 +276,7 @@ class Scheduler:
             self._kill_at[key] = now + OVERTIME_SECONDS
 
     def _launch_unconfirmed(self, live: Sequence[LiveJob]) -> list[LiveJob]:
-        """Launch again what a killed server did not confirm as started; return the confirmed ones, to be polled."""
+        """Launch attempts again that a killed server did not mark as started; return the others, to be polled."""
         ready = [item for item in live if item.attempt.is_started]
         for item in live:
             if item.attempt.is_started:
@@ -289,7 +289,7 @@ class Scheduler:
         return ready
 
     def _launch(self, item: LiveJob) -> None:
-        """Launch an attempt. When a disk is full, it is retried for a while."""
+        """Launch an attempt. When a disk is full, it is retried for START_SECONDS."""
         why = launch(self._context, item)
         if why is None:
             return
@@ -325,11 +325,11 @@ class Scheduler:
                 log.warning("engine %s is unavailable: %s", name, error)
                 seen = repeat(None)
             answers += ((item, list(islice(seen, len(item.tasks)))) for item in mine)
-        gone = (item for item in live if item.job.engine not in self._context.engines)  # it was started without
+        gone = (item for item in live if item.job.engine not in self._context.engines)  # no longer configured
         return [*answers, *((item, [None] * len(item.tasks)) for item in gone)]
 
     def _serve_queue(self) -> tuple[int, float]:
-        """Start what fits, store why the rest waits. Return how many started, and seconds to the next deadline."""
+        """Start what fits, preempt, store why jobs wait. Return starts and evictions, and seconds to the deadline."""
         context = self._context
         context.database.write(jobs.settle_waiting, context.now())
         with context.database.reading() as session:
@@ -339,7 +339,7 @@ class Scheduler:
         num_started, waits, used = 0, [], time.thread_time()
         for action in self._kept.decide(snapshot, self._infos, drains, now=context.now()):
             if isinstance(action, Start) and num_started and time.thread_time() - used > self._burst_seconds:
-                self._queue_changed = True  # the others have their turn after a look at what runs
+                self._queue_changed = True  # start the others after polling live jobs
             elif isinstance(action, Start):
                 placed_on = dict.fromkeys(task.node for task in action.placement.tasks)
                 notes = [note for node in placed_on for note in self._infos[node].missing]

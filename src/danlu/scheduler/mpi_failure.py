@@ -1,6 +1,6 @@
 """Find the MPI process that failed first in the output of mpirun. Pure.
 
-The exit code is that of the launcher's task; the rank that failed is only named in mpirun's last lines.
+The task's exit code is that of mpirun, which names the failed rank only in its last lines of output.
 """
 
 from __future__ import annotations

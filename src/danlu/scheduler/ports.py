@@ -10,7 +10,7 @@ TASK_PORT = 2222
 """The port of TensorFlow's examples. In a private network each task has its own address, so one port suffices."""
 
 HOST_PORTS = range(23500, 32000)
-"""Below the ephemeral ports of Linux."""
+"""Below the ephemeral ports of Linux, which start at 32768."""
 
 
 class Ports:
@@ -21,7 +21,7 @@ class Ports:
         self._next: deque[int] = deque()
 
     def are_left(self, num_tasks: int) -> bool:
-        """Whether enough ports are free for an attempt with so many tasks."""
+        """Whether enough ports are free for an attempt with this many tasks."""
         while len(self._next) <= num_tasks and (port := next(self._coming, None)) is not None:
             self._next.append(port)
         return len(self._next) > num_tasks

@@ -45,5 +45,5 @@ def preempt(context: Context, action: Evict) -> bool:
 
 
 def _preemptor(action: Evict) -> str:
-    """Jobs of other projects are not named."""
+    """The job that preempts; jobs of other projects are not named."""
     return action.for_job if action.is_same_project else "a job of another project"

@@ -74,7 +74,7 @@ def reconcile(context: Context, copier: LogCopier, live: LiveJob, seen: Sequence
 
 
 def _reconcile_reachable(context: Context, live: LiveJob, tasks: Sequence[Seen]) -> None:
-    """Some nodes are unreachable: do not end the attempt, but let the reachable tasks stop when they must."""
+    """Reconcile while some nodes are unreachable: do not end the attempt, but stop the reachable tasks if necessary."""
     rule = success_rule(live.spec)
     failure = first_failure(tasks, rule)
     is_wanted = live.job.desired == Desired.RUN.value and failure is None and not is_met(tasks, rule)
@@ -115,7 +115,7 @@ def stop_cause(now: datetime, live: LiveJob, tasks: Sequence[Seen]) -> Reason | 
 def _unwanted(live: LiveJob) -> Reason:
     if live.job.desired != Desired.STOP.value:
         return reason("paused")
-    # whoever wants an idle job stopped leaves the reason with it
+    # the idle limit requests a stop like a user, and stores its reason in the job
     is_idle = live.job.reason_code == "idle_limit"
     return reason("idle_limit", live.job.reason_message) if is_idle else reason("stopped_by_user")
 
@@ -151,7 +151,7 @@ def _store_tasks(context: Context, copier: LogCopier, live: LiveJob, tasks: Sequ
         if caught_up and task_ended(task.now.state):
             collect_usage(context.usage, engine, handle)  # before the end is stored: its files are removed after that
         complete = complete and caught_up
-        # show an end only once the whole log is stored
+        # store the end only once the whole log is stored
         changes = _changes(row, task.now) if caught_up or not task_ended(task.now.state) else {}
         if changes:
             with context.database.writing() as session:
@@ -316,5 +316,5 @@ def _last_lines(context: Context, live: LiveJob, rank: int) -> list[str]:
     start = context.logs.tail_offset(job_id, number, rank, LAST_LINES, end, most_bytes=LAST_BYTES)
     text = b"".join(context.logs.read_until(job_id, number, rank, start, end)).decode(errors="replace")
     lines = text.removesuffix("\n").split("\n")
-    # of a progress bar, which overwrites its line, the last state
+    # a progress bar overwrites its line: show its last state
     return [line.rstrip("\r").rpartition("\r")[2][:1000] for line in lines[-LAST_LINES:]]

@@ -1,4 +1,4 @@
-"""What runs, in the form that the policy reads."""
+"""Running jobs in the form that the policy reads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Key = tuple[str, int]
 
 
 class RunningJobs:
-    """Live attempts. What one holds stays as it is from its start to its end, and is read once."""
+    """Live attempts. What an attempt holds never changes, so it is read once."""
 
     def __init__(self) -> None:
         self._known: dict[Key, tuple[attempts.LiveAttempt, RunningJob]] = {}
@@ -37,7 +37,7 @@ class RunningJobs:
         known = {key: found for row in live if (found := self._known.get(key := _key(row))) and found[0] == row}
         new = [row for row in live if _key(row) not in known]
         known.update((_key(row), (row, job)) for row, job in zip(new, self._read(session, new, specs), strict=True))
-        # the tasks of one that is starting do not know yet when they began
+        # start times of tasks are still unknown while an attempt is starting
         self._known = {key: found for key, found in known.items() if found[0].state != AttemptState.STARTING.value}
         return tuple(known[_key(row)][1] for row in live)
 

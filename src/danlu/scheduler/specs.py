@@ -16,7 +16,7 @@ MAX_SPECS = 200_000
 
 
 class SpecCache:
-    """Specs never change, and parsing takes longer than a lookup."""
+    """Cache of parsed specs, which never change."""
 
     def __init__(self) -> None:
         self._specs: OrderedDict[str, JobSpec | None] = OrderedDict()

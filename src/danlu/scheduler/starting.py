@@ -1,7 +1,7 @@
 """Start an attempt: store it, have the engine start it, then mark it as started.
 
-If the server dies in between, `is_started` stays unset and the job's next owner starts the attempt again: `start` of an
-engine is idempotent. The token is derived from the sealing key, so it is the same then.
+If the server dies in between, `is_started` stays unset and the job's next owner starts the attempt again: the engine's
+`start` is idempotent. The token is derived from the sealing key, so it is the same again.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def progress(tasks: Sequence[Seen]) -> AttemptState:
 def end_of(tasks: Sequence[Seen], stop_cause: Reason | None, rule: Rule | None = None) -> tuple[AttemptState, Reason]:
     """How an attempt ended whose tasks have all ended. `stop_cause`: why it was told to stop, if it was."""
     if stop_cause is not None and stop_cause.code == PREEMPTED:
-        # it was done before it received the signal; how it exited afterwards is no failure
+        # a job that completed before it received SIGTERM has succeeded
         is_done = all(task.now.state is TaskState.SUCCEEDED for task in tasks) or (
             rule is not None and is_met(tasks, rule)
         )

@@ -1,4 +1,4 @@
-"""All nodes during a scheduling round, indexed by free devices, so that placing looks only at nodes that may fit."""
+"""All nodes during a scheduling round, indexed by free devices, so that placement considers only nodes that may fit."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Cluster:
         self.nodes: dict[str, NodeState] = {}
         self.capacity: dict[str, float] = {}
         self.engines: dict[str, None] = {}
-        """In the order of their first nodes."""
+        """Names of the engines, used as an ordered set."""
         self.placed: dict[str, PlacedJob] = {}
         self.ending_nodes: dict[str, NodeState] = {}
-        """By name."""
+        """By name: nodes with jobs that are ending."""
         self.evictable_nodes: dict[str, NodeState] = {}
         """By name: nodes with jobs that can be evicted and are not ending yet."""
         self.evictable_by_project: dict[int, dict[str, PlacedJob]] = {}
@@ -59,7 +59,7 @@ class Cluster:
         self.refresh(node)
 
     def add(self, job: RunningJob) -> None:
-        """Add a running job. The free amounts of the nodes are without what it holds."""
+        """Add a running job. Its resources must already be subtracted from what the nodes have free."""
         ends = NEVER if job.ends_at is None else job.ends_at.timestamp()
         by_node: dict[str, Holding] = {}
         for task in job.tasks:
@@ -109,7 +109,7 @@ class Cluster:
         return placed.job
 
     def exchange(self, gone: Iterable[str], new: Iterable[RunningJob]) -> None:
-        """Take jobs out and put others in, and work out anew what is free on their nodes."""
+        """Remove jobs and add others, and recompute what is free on their nodes."""
         touched: dict[str, NodeState] = {}
         for job_id in gone:
             placed = self.placed.pop(job_id)
@@ -127,7 +127,7 @@ class Cluster:
             self.refresh(node)
 
     def mark_ending(self, job_id: str) -> None:
-        """Count what a job holds as soon free: it was told to stop."""
+        """Count what a job holds as soon free, because it is stopping."""
         placed = self.placed[job_id]
         self.evictable_by_project.get(placed.job.project_id, {}).pop(job_id, None)
         for node in placed.nodes:
@@ -150,9 +150,10 @@ class Cluster:
     def place(
         self, shape: Shape, *, extra: Extra | None = None, also: Iterable[NodeState] = ()
     ) -> list[Allocation] | None:
-        """Allocate for all tasks of a job, or for none. Tasks are spread over nodes, fullest fitting node first.
+        """Allocate for all tasks of a job, or for none. One task per node, fullest fitting node first.
 
-        `extra` returns what counts as free in addition; `also` are nodes that fit only because of it.
+        A node gets several tasks only when there are too few nodes and its engine allows it. `extra` returns what
+        counts as free in addition; `also` are nodes that fit only because of it.
         """
         for engine in self.engines_for(shape):
             found = self._place_on(engine, shape, extra=extra, also=also)
@@ -161,7 +162,7 @@ class Cluster:
         return None
 
     def engines_for(self, shape: Shape) -> Sequence[str | None]:
-        """The engines to try, one after the other: no attempt spans two of them. None: any node will do."""
+        """The engines to try, in this order: an attempt never spans two of them. None: any node."""
         return list(self.engines) if shape.num_tasks > 1 and len(self.engines) > 1 else (None,)
 
     def _place_on(
@@ -199,7 +200,7 @@ class Cluster:
             self.refresh(item.node)
 
     def ranking(self, kind: object, rate: Rating, nodes: Iterable[NodeState]) -> NodeRanking:
-        """A ranking that is kept between calls; `kind` identifies it, `nodes` are its first members."""
+        """A ranking that is cached between calls: `kind` is its key, `nodes` are its initial members."""
         found = self._rankings.get(kind)
         if found is None:
             if len(self._rankings) >= MAX_RANKINGS:
@@ -221,7 +222,7 @@ class Cluster:
         """Whether the job would fit if all nodes were empty; `with_drained`: and if none were drained."""
         known = self._fits_when_empty.get((shape, with_drained))
         if known is None:
-            # of identical nodes, look at no more than the job has tasks
+            # of identical nodes, consider no more than the job has tasks
             alike: dict[object, list[NodeInfo]] = {}
             for node in self.nodes.values():
                 if node.drain is not None and not with_drained:
@@ -238,7 +239,7 @@ class Cluster:
     ) -> int:
         """Place more tasks on nodes that already have one, where the engine allows it. Return how many were placed."""
         found = 0
-        need = need._replace(ports=())  # tasks of one job may share a port's node: they know of each other
+        need = need._replace(ports=())  # fixed ports exclude other jobs, not tasks of the same job
         for node in sorted(used.values(), key=lambda node: (node.num_free, node.number)):
             while found < missing and node.info.holds_many_tasks:
                 devices = node.fit(need, extra(node) if extra is not None else None)
@@ -255,7 +256,7 @@ class Cluster:
             yield from index_groups.values()
 
     def by_free_count(self, kind: str) -> Iterator[tuple[int, dict[str, NodeState]]]:
-        """Number of free devices of a type -> the nodes that have so many free."""
+        """Pairs of a number of free devices of a type and the nodes with that number."""
         return enumerate(self._by_free.get(kind, ()))
 
     def _put(self, kind: str, count: int, node: NodeState) -> None:

@@ -19,9 +19,9 @@ from danlu.spec.units import show_duration
 
 
 def decide(snapshot: Snapshot, now: datetime, state: SchedulingState | None = None) -> list[Action]:
-    """One action for each queued job, in queue order, and then the evictions.
+    """Return one action per queued job, in queue order, followed by the evictions.
 
-    `state`: everything that runs, with an empty queue, for who has it. What starts counts as running in it afterwards.
+    `state`: all running jobs and an empty queue, if the caller keeps it. Jobs that start are added to it.
     """
     state = state or make_state(snapshot)
     answers: dict[str, Action] = {}
@@ -38,7 +38,7 @@ def decide(snapshot: Snapshot, now: datetime, state: SchedulingState | None = No
 
 
 def make_state(snapshot: Snapshot) -> SchedulingState:
-    """The state with everything that runs and an empty queue."""
+    """The state with all running jobs and an empty queue."""
     state = SchedulingState(snapshot.nodes, snapshot.quotas, snapshot.ports_in_use)
     for job in snapshot.running:
         state.add_running(job)
@@ -53,7 +53,7 @@ def next_deadline(snapshot: Snapshot, now: datetime) -> float:
         for job in snapshot.queue
         if job.spec.max_wait is not None and job.attempt == 1
     ]
-    # deadlines that have passed were decided just now
+    # deadlines that have passed were handled in this round
     return max(0.05, min((wait for wait in waits if wait > 0), default=float("inf")))
 
 

@@ -12,7 +12,7 @@ from danlu.scheduler.policy.ranking import NodeRanking
 from danlu.scheduler.policy.shape import Need, Shape
 
 MAX_TRIES = 400
-"""Sets of victims tried on one node; after that the newest jobs are chosen one by one."""
+"""Maximum number of sets of victims tried on one node; above it the newest jobs are chosen one by one."""
 
 MAX_PRUNED = 64
 MIN_LOOKED_AT = 256
@@ -20,7 +20,7 @@ MIN_LOOKED_AT = 256
 
 MayEvict = Callable[[PlacedJob], bool]
 Cost = tuple[int, float]
-"""Number of tasks that end, and minus the start of the oldest: smaller is better."""
+"""Number of evicted tasks, and the negated start time of the oldest: smaller is better."""
 
 _NOTHING: Cost = (0, float("-inf"))
 
@@ -30,7 +30,7 @@ def anybody(_placed: PlacedJob) -> bool:
 
 
 def ending_on(node: NodeState) -> list[Holding]:
-    """Holdings that count as free for a job that evicts others: their jobs are ending."""
+    """Holdings of ending jobs on a node, which count as free for a job that evicts others."""
     return list(node.ending.values())
 
 
@@ -66,13 +66,13 @@ def find_victims(
 
 @dataclass
 class _Search:
-    """A search for places on the nodes of one engine, and what it has found so far."""
+    """A search for victims and allocations on the nodes of one engine, with the result so far."""
 
     cluster: Cluster
     engine: str | None
     may_evict: MayEvict
     nodes: set[NodeState] | None
-    """Where to evict; None: anywhere."""
+    """Nodes to evict from; None: all."""
 
     victims: list[str] = field(default_factory=list)
     allocations: list[Allocation] = field(default_factory=list)

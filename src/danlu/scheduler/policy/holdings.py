@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 Amounts = Mapping[str, float]
 _SLACK = 1e-6
-"""Shares of cpus are not exact."""
+"""Tolerance for rounding errors in sums of fractional cpus."""
 
 
 class Limit(NamedTuple):
@@ -40,7 +40,7 @@ class Quotas:
 
 
 class Holdings:
-    """What projects and users hold: in total, and firmly (by jobs that are not preemptible)."""
+    """What projects and users hold: in total, and firmly, which is by jobs that are not preemptible."""
 
     def __init__(self, quotas: Quotas, capacity: Amounts) -> None:
         self.quotas = quotas

@@ -1,4 +1,4 @@
-"""State of one node during a scheduling round: what is free, what will be free, and which job holds the rest."""
+"""State of one node during a scheduling round: free resources, and the holdings of jobs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Holding:
 
 
 class Allocation(NamedTuple):
-    """What a node gives to one task, or keeps for it."""
+    """Resources of a node that are allocated to one task, or reserved for it."""
 
     node: NodeState
     need: Need
@@ -84,7 +84,7 @@ class NodeState:
         """Port of the node's own network -> how many tasks use it."""
         self.holdings: dict[str, Holding] = {}
         self.ending: dict[str, Holding] = {}
-        """The holdings of jobs that were told to stop."""
+        """The holdings of jobs that are stopping."""
         self.reserved_devices: set[tuple[str, int]] = set()
         """Devices in use that are reserved for a waiting job."""
         self.version = 0
@@ -99,7 +99,7 @@ class NodeState:
             cpus += holding.cpus
             memory_bytes += holding.memory_bytes
             num_tasks += holding.num_tasks
-        # reservations may have made a sum negative; that does not matter to a task that asks for none of it
+        # reservations may make a sum negative, which does not matter to a task that requests none of it
         if num_tasks < 1 or (need.cpus and cpus < need.cpus):
             return None
         if need.memory_bytes and memory_bytes < need.memory_bytes:
@@ -119,7 +119,7 @@ class NodeState:
         return need.choose(sorted(devices, key=_by_id))
 
     def is_of(self, engine: str | None) -> bool:
-        """Whether it is a node of this engine; all are when none is named."""
+        """Whether the node belongs to this engine; always True for None."""
         return engine is None or self.info.engine == engine
 
     def _has_ports(self, ports: tuple[int, ...], extra: Sequence[Holding]) -> bool:
@@ -171,7 +171,7 @@ class NodeState:
         self.version += 1
 
     def put(self, holding: Holding) -> None:
-        """Add what a job holds here; the free amounts are without it already."""
+        """Add the holding of a job. It must already be subtracted from the free amounts."""
         self.holdings[holding.job_id] = holding
         self.version += 1
 
@@ -189,7 +189,7 @@ class NodeState:
         self.version += 1
 
     def recount(self) -> None:
-        """Work out what is free from what the jobs hold, as for a new node. Nothing may be reserved."""
+        """Recompute what is free from the holdings, as for a new node. Nothing may be reserved."""
         holdings = self.holdings.values()
         taken = {(device.type, device.id) for holding in holdings for device in holding.devices}
         left = [device for device in self.info.devices if (device.type, device.id) not in taken]

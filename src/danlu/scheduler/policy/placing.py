@@ -1,4 +1,4 @@
-"""From allocations on nodes to the placement of an attempt."""
+"""Convert allocations on nodes to the placement of an attempt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from danlu.scheduler.ports import Ports
 
 LOOPBACK = "127.0.0.1"
 GANG_INTERFACE = "gang0"
-"""What a private network that spans nodes is reached by in each of its tasks (`node/supervise/overlay.py`)."""
+"""Network interface of a private network that spans nodes, in each task (`node/supervise/overlay.py`)."""
 
 
 def make_placement(job_id: str, attempt: int, allocations: Sequence[Allocation], ports: Ports) -> Placement:
@@ -46,16 +46,16 @@ def make_placement(job_id: str, attempt: int, allocations: Sequence[Allocation],
 
 
 def own_address(rank: int) -> str:
-    """The address of a task in the attempt's own network; every attempt has the same ones."""
+    """The address of a task in the private network of its attempt; all attempts use the same addresses."""
     return f"10.88.{(rank + 1) >> 8}.{(rank + 1) & 255}"
 
 
 def _if_all(values: Sequence[str | None]) -> tuple[str, ...]:
-    """All values, or none when some are missing: a job cannot use an incomplete list."""
+    """All values; empty when some are missing, because a job cannot use an incomplete list."""
     known = tuple(value for value in values if value)
     return known if len(known) == len(values) else ()
 
 
 def _if_same(values: Sequence[str | None]) -> str | None:
-    """The one value that all have; nothing when they differ or some are missing."""
+    """The common value; None when they differ or some are missing."""
     return values[0] if values and len(set(values)) == 1 else None

@@ -1,4 +1,4 @@
-"""The queue of each project. Equal requests of one user share a bucket: what keeps one waiting keeps all of them."""
+"""The queue of each project. Equal requests of one user share a bucket, because they wait for the same reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Position = tuple[int, float, str]
 
 
 class Entry:
-    """A queued job, with values that the policy reads often."""
+    """A queued job, with precomputed values that the policy reads often."""
 
     __slots__ = ("duration", "is_preemptible", "job", "owner_id", "position", "project_id", "queued", "shape")
 
@@ -26,7 +26,7 @@ class Entry:
         self.is_preemptible = job.spec.preemptible
         limit = job.spec.max_duration
         self.duration = None if limit is None else limit + job.spec.grace
-        """Seconds after which it has certainly ended; None without a time limit."""
+        """Most seconds that it can run, grace included; None without a time limit."""
         self.queued = job.queued_at.timestamp()
         self.position: Position = (-job.spec.priority, self.queued, job.id)
 
@@ -35,7 +35,7 @@ class Entry:
 
 
 class Bucket:
-    """Jobs of one user with the same request, in order."""
+    """Jobs of one user with the same request, in queue order."""
 
     __slots__ = ("entries",)
 
@@ -99,5 +99,5 @@ class Queue:
 
 
 def _class_of(duration: float | None) -> int | None:
-    """Durations within a factor of four share a bucket: otherwise there would be as many buckets as jobs."""
+    """Class of a duration; durations within a factor of four share one, so that there are fewer buckets than jobs."""
     return None if duration is None else ceil(log2(max(duration, 1.0)) / 2)

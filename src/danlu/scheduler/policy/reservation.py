@@ -1,8 +1,8 @@
 """Reserve nodes for a job that has waited long, so that smaller jobs do not overtake it forever.
 
-Reserved are the nodes that will be ready first: by the time limits of their jobs or, without limits, those on which the
-fewest jobs must end. Only jobs that certainly end before the reservation is due may use them (backfill). The choice is
-the same in every round: nothing new is placed on a reserved node, so it comes closer to being ready.
+The nodes that will be ready first are reserved: by the time limits of their jobs or, without limits, those on which the
+fewest jobs must end. Only jobs that certainly end before the reservation is due may use them (backfill). The choice
+stays the same from round to round: nothing new is placed on a reserved node, so it comes closer to being ready.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Reservation(NamedTuple):
 
 
 def reserve(cluster: Cluster, job_id: str, shape: Shape) -> Reservation | None:
-    """Reserve what will be ready first; None when the job would not fit even then."""
+    """Reserve the nodes that will be ready first; None when the job would not fit on empty nodes either."""
     found = [
         one
         for engine in cluster.engines_for(shape)
@@ -76,14 +76,14 @@ def _ranking(cluster: Cluster, engine: str | None, *, need: Need) -> NodeRanking
 
 
 class Lifted(NamedTuple):
-    """A reservation whose free parts are released for a moment."""
+    """A reservation whose free parts are temporarily released."""
 
     reservation: Reservation
     idle: list[Allocation]
 
 
 def lift(cluster: Cluster, reservation: Reservation) -> Lifted:
-    """Release what is reserved and free, to try a job that would end in time."""
+    """Release what is reserved and already free, to try a job that would end in time."""
     idle = [
         item for item in reservation.allocations if len(item.pending_ids) < len(item.devices) or not item.need.devices
     ]
@@ -92,7 +92,7 @@ def lift(cluster: Cluster, reservation: Reservation) -> Lifted:
 
 
 def renew(cluster: Cluster, lifted: Lifted) -> Reservation:
-    """Reserve the same again, without devices that a job got in between: it ends in time."""
+    """Reserve the same again, except devices that a job was allocated in between: it ends in time."""
     again: dict[int, Allocation] = {}
     for item in lifted.idle:
         free = item.node.free.get(item.need.type, {})

@@ -1,4 +1,4 @@
-"""What a job asks for, in the form that placement uses. Equal requests are one object."""
+"""The request of a job in the form that placement uses. Equal requests are one object."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Need(NamedTuple):
     """Fixed ports on the nodes' own network: two jobs with the same one do not share a node."""
 
     def choose(self, free: list[Device]) -> tuple[Device, ...] | None:
-        """Which of the free devices of this type one task gets; None when they do not suffice."""
+        """Choose devices for one task among the free ones of this type; None when they do not suffice."""
         if self.model is not None:
             free = [device for device in free if (device.model or "").startswith(self.model)]
         if len(free) < self.devices:
@@ -78,7 +78,7 @@ class Shape:
 
 
 def shape_of(spec: JobSpec) -> Shape:
-    """What the job asks for."""
+    """The request of a job, cached."""
     is_ascend = spec.launch is LaunchMode.ASCEND
     on_host = spec.network is Network.HOST
     return _shape(

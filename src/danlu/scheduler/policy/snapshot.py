@@ -54,7 +54,7 @@ class FreeNode:
 
     drain: Drain | None = None
     ports: tuple[int, ...] = ()
-    """Ports of its own network that tasks use."""
+    """Ports of the node's own network that tasks use; repeated if several do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class RunningJob:
     tasks: tuple[RunningTask, ...]
     is_preemptible: bool = False
     is_ending: bool = False
-    """It was told to stop: what it holds will be free soon."""
+    """Whether it is stopping, so that what it holds will be free soon."""
 
     can_be_stopped: bool = True
     """Whether the engine has started it, so that it can be stopped."""

@@ -1,6 +1,6 @@
-"""Everything that waits and runs, and one scheduling round over it.
+"""The scheduling state, which is all queued and running jobs, and one scheduling round over it.
 
-The loop brings it up to date for each round, a simulation with every event. The rules are the same.
+The scheduler loop updates it before each round, a simulation with every event.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class SchedulingState:
         self.ports = Ports(ports_in_use)
 
     def add_running(self, job: RunningJob) -> None:
-        """Add a live attempt; the free amounts of the nodes are without what it holds."""
+        """Add a live attempt. Its resources must already be subtracted from what the nodes have free."""
         self.cluster.add(job)
         self.holdings.add(job.project_id, job.owner_id, demand_of(job), is_preemptible=job.is_preemptible)
 
@@ -67,7 +67,7 @@ class SchedulingState:
             self.holdings.add(job.project_id, job.owner_id, demand_of(job), is_preemptible=job.is_preemptible, sign=-1)
 
     def exchange(self, gone: Sequence[str], new: Sequence[RunningJob]) -> None:
-        """Take live attempts out and put others in."""
+        """Remove live attempts and add others."""
         for sign, jobs in ((-1, [self.cluster.placed[job_id].job for job_id in gone]), (1, new)):
             for job in jobs:
                 demand = demand_of(job)
@@ -75,7 +75,7 @@ class SchedulingState:
         self.cluster.exchange(gone, new)
 
     def begin_round(self, ports_in_use: frozenset[int]) -> None:
-        """Empty the queue, and give ports as if none had been given before."""
+        """Empty the queue, and reset the ports that can be allotted."""
         self.queue = Queue()
         self.ports = Ports(ports_in_use)
 
@@ -102,10 +102,10 @@ def demand_of(job: RunningJob) -> dict[str, float]:
 
 
 class _Round:
-    """One pass over the queue: firm jobs, then preemptible jobs within quota, then those that exceed it (borrow).
+    """One scheduling round in three passes: firm jobs, preemptible jobs within quota, and those above it (borrowing).
 
-    Never serve a job before one that may preempt it: an evicted job would get back what it was just told to release.
-    In each of the three passes the project with the smallest share is next.
+    Never serve a job before one that may preempt it: an evicted job would get its resources back at once. In each pass
+    the project with the smallest share is next.
     """
 
     def __init__(self, state: SchedulingState, now: datetime) -> None:
@@ -122,7 +122,7 @@ class _Round:
         self._over: set[tuple[int, int, Shape, bool]] = set()
         """Project, user, request and preemptible: these are over quota."""
         self._blocked: set[int] = set()
-        """Projects with a job that could not be placed: only the first one may get a reservation."""
+        """Projects with a job that could not be placed: only the first such job of a project may get a reservation."""
         self._borrowing: frozenset[int] | None = None
         self._kept: list[Allocation] = []
 
@@ -140,7 +140,7 @@ class _Round:
         return self._decision
 
     def _serve(self, turns: dict[int, list[Turn]], over_quota: dict[int, list[Turn]] | None) -> None:
-        """Serve all projects. Jobs that exceed a quota are put into `over_quota`; None: they are served now."""
+        """Serve all projects. Jobs that exceed a quota are deferred to `over_quota`, or served now if that is None."""
         order = [(self._holdings.share(project_id), project_id) for project_id in turns]
         heapq.heapify(order)
         while order:
@@ -154,7 +154,7 @@ class _Round:
                 goes_on = self._serve_head(bucket, over_quota)
                 if goes_on and bucket.entries:
                     heapq.heappush(mine, (bucket.head.position, bucket))
-                if len(self._decision.starts) > num_starts:  # it holds more now, so another project may be next
+                if len(self._decision.starts) > num_starts:  # its share grew, so another project may be next
                     heapq.heappush(order, (self._holdings.share(project_id), project_id))
                     break
 
@@ -224,7 +224,7 @@ class _Round:
         return allocations
 
     def _evict_for(self, entry: Entry) -> Reason | None:
-        """Evict preemptible jobs if that lets the job start, or wait for what is about to be free."""
+        """Evict preemptible jobs if that lets the job start, or keep for it what will soon be free."""
         key = (entry.shape, entry.is_preemptible)
         if key in self._no_eviction_helps:
             return None
@@ -248,7 +248,7 @@ class _Round:
         """Projects whose jobs may be evicted for this one; None: all."""
         if not entry.is_preemptible:
             return None
-        # within its quota it reclaims what others borrow, and nothing from projects within theirs
+        # a preemptible job within quota may only evict jobs of projects that exceed theirs
         if self._borrowing is None:
             self._borrowing = frozenset(filter(self._holdings.is_borrowing, self._cluster.evictable_by_project))
         return self._borrowing - {entry.project_id}
@@ -303,7 +303,7 @@ class _Round:
         return waiting_reasons.no_room(self._cluster, entry.shape)
 
     def _release_kept(self) -> None:
-        """Undo reservations: they hold for one round, and the next one makes them again."""
+        """Undo reservations: they last for one round, and the next one makes them again."""
         self._cluster.release(self._kept)
         for item in reversed(self._decision.reservations):
             self._cluster.release(item.allocations)

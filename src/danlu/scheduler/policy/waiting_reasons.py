@@ -1,6 +1,6 @@
-"""Why a job waits, as a reason that is stored. It stays the same while nothing changes: each new one is a write.
+"""Why a job waits, as a stored reason. Its text stays the same while nothing changes, because each new one is a write.
 
-What is free, which jobs are ahead and when it may start is computed on request: see `why`.
+Free resources, jobs ahead and the expected start are computed on request: see `why`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Why a job waits, in full: computed on request from the same state that the policy uses. Pure."""
+"""Why a job waits, in detail: computed on request from the same state that the policy uses. Pure."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Why:
 
 
 def explain(state: SchedulingState, entry: Entry, now: datetime) -> Why:
-    """What keeps the job waiting, and what would let it start. Leaves the state as it was."""
+    """Explain why the job waits, and what would let it start. The state is unchanged afterwards."""
     cluster, shape = state.cluster, entry.shape
     limit = state.holdings.limit(entry.project_id, entry.owner_id, shape.demand, is_preemptible=entry.is_preemptible)
     places = num_places(cluster, shape)
@@ -74,7 +74,7 @@ def num_places(cluster: Cluster, shape: Shape) -> int:
 
 
 def _fewer(count: int) -> list[int]:
-    """Numbers to try for a large count: the answer is exact to a tenth."""
+    """Numbers to try for a large count, in steps of 10%, so that the answer is approximate."""
     found = [count]
     while found[-1] > 1:
         found.append(min(found[-1] - 1, found[-1] * 9 // 10))
