@@ -1,4 +1,4 @@
-"""The contract of an engine, written for whoever writes the next one."""
+"""The contract of an engine, for authors of engines."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 
 CONNECT_SECONDS = 15.0
-"""How long a port of a task may take to answer."""
+"""How long to wait for a connection to a port of a task."""
 
 
 class Handle(BaseModel):
@@ -61,25 +61,25 @@ class Observation(BaseModel):
 
     state: TaskState
     exit_code: int | None = None
-    """The command's own code; 128 + n when signal n ended it."""
+    """Exit code of the command; 128 + n when it was killed by signal n."""
 
     reason: str = ""
-    """A code of the catalogue when the engine knows better than the exit code does."""
+    """Code from the reason catalogue, when the engine knows more than the exit code says."""
 
     message: str = ""
     started_at: float | None = None
-    """Unix time at which the command began."""
+    """Unix time at which the command started."""
 
     ended_at: float | None = None
     is_output_complete: bool = True
-    """False when files did not reach the store, however the command ended: what the node has of them is kept."""
+    """False when outputs were not uploaded, whatever the exit code: the files on the node are kept."""
 
     log_bytes: int = 0
-    """Length of the log so far; final once the state is."""
+    """Length of the log so far; final once the state is final."""
 
 
 class LogMark(BaseModel):
-    """At this time the log was this long."""
+    """Length of the log at a point in time."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -88,38 +88,38 @@ class LogMark(BaseModel):
 
 
 class LogPiece(NamedTuple):
-    """Bytes of a log, and when it was how long."""
+    """Bytes of a log, with time marks."""
 
     data: bytes
     marks: Sequence[LogMark]
 
 
 class CopiedLog(NamedTuple):
-    """How many bytes of a log were copied into a file, and when it was how long."""
+    """Number of log bytes copied into a file, with time marks."""
 
     size: int
     marks: Sequence[LogMark]
 
 
 class UsagePiece(NamedTuple):
-    """Bytes of the file of what a task uses (`danlu.journal.usage`)."""
+    """New bytes of a task's usage file (`danlu.journal.usage`)."""
 
     generation: int
     offset: int
-    """Where they belong; 0 for the whole file, in the place of the one before it."""
+    """Where to write them; 0: they replace the whole file."""
 
     data: bytes
 
 
 @dataclass(frozen=True)
 class Credentials:
-    """What a started attempt gets that must not be in its plan."""
+    """What a started attempt needs and its plan must not contain."""
 
     server_url: str
     token: str = field(repr=False)
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     owner_id: int | None = None
-    """Number of the person whose job it is. Engines that give jobs a user id of their own give one per person."""
+    """User id of the job's owner. Engines that run jobs under their own uid use one uid per user."""
 
 
 class TerminalSize(NamedTuple):
@@ -128,66 +128,65 @@ class TerminalSize(NamedTuple):
 
 
 class Channel(ABC):
-    """A command that was started in a running task, beside the task's own. Ends when it is closed or the task ends."""
+    """An additional command in a running task. It ends when the channel is closed or the task ends."""
 
     @abstractmethod
     def read(self, limit: int) -> bytes:
-        """Wait for output and return at most `limit` bytes of it; empty once there will be no more."""
+        """Block until there is output, and return at most `limit` bytes of it; empty at the end."""
 
     def read_errors(self, limit: int) -> bytes:  # noqa: ARG002
-        """The same for its errors; empty at once where they go where output goes."""
+        """Like `read`, for stderr; always empty when stderr is merged into stdout."""
         return b""
 
     @abstractmethod
     def write(self, data: bytes) -> int:
-        """Give it input. Return at once, and how many bytes it took: 0 when it does not read, all when it has ended."""
+        """Write to stdin without blocking. Return the number of bytes taken: 0 when the pipe is full, all of them when
+        the command has ended."""
 
     @abstractmethod
     def end_input(self) -> bool:
-        """Say that there is no more input. Returns at once; False when that cannot be said now, because it does not
-        read what came before."""
+        """Close stdin without blocking. False: earlier input is still unread, try again."""
 
     @abstractmethod
     def resize(self, size: TerminalSize) -> None:
-        """Tell its terminal about a new size. Quiet when it has none."""
+        """Resize the terminal. Does nothing without a terminal."""
 
     @abstractmethod
     def exit_code(self) -> int:
-        """Wait for its end; 128 + n when signal n ended it."""
+        """Block until the command ends; 128 + n when it was killed by signal n."""
 
     @abstractmethod
     def close(self) -> None:
-        """Hang up. Quiet when it has ended."""
+        """Close the channel; safe after the command has ended."""
 
 
 @runtime_checkable
 class CanOpenChannels(Protocol):
-    """An engine that lets people into running tasks."""
+    """An engine that can run additional commands in running tasks."""
 
     def open_channel(
         self, handle: Handle, command: Sequence[str], terminal: TerminalSize | None, *, apart: bool = False
     ) -> Channel:
         """Start a command in a task, with a terminal or with plain pipes.
 
-        Errors go where output goes, unless they are wanted `apart` from it and there is no terminal.
+        Without a terminal, `apart` keeps stderr separate from stdout; otherwise they are merged.
 
         The task does not run             -> raise WrongState
-        The command cannot be executed    -> a channel that says so and ends with 127
+        The command cannot be executed    -> a channel that outputs the error and exits with 127
         """
         ...
 
 
 @runtime_checkable
 class CanConnect(Protocol):
-    """An engine that reaches the ports of running tasks."""
+    """An engine that can connect to ports of running tasks."""
 
     def connect(self, handle: Handle, port: int) -> socket.socket:
-        """Return a connection to a TCP port inside of a task, and never to anything else of its node or beyond.
+        """Return a connection to a TCP port inside the task, and never to a port of its node or of another machine.
 
-        Blocks, for CONNECT_SECONDS at most. What listens on the task's address is found, then what listens on
-        loopback in its gang.
+        Blocks for at most CONNECT_SECONDS. Tries the task's own address first, then loopback in its gang's network.
         The task does not run                          -> raise WrongState
-        Its ports are not apart from the machine's     -> raise Unsupported
+        The task shares the network of its node        -> raise Unsupported
         Nothing listens there, or it does not answer   -> raise PortClosed
         """
         ...
@@ -195,10 +194,10 @@ class CanConnect(Protocol):
 
 @runtime_checkable
 class CanCopyLogs(Protocol):
-    """An engine that has other processes write logs of other machines into files of this one."""
+    """An engine whose helper process can write remote logs directly into local files."""
 
     def copy_log(self, handle: Handle, offset: int, *, limit: int, after_mark: int, path: Path, at: int) -> CopiedLog:
-        """`read_log_piece`, with the bytes written to a file, `at` bytes after its beginning. Its folder exists.
+        """Like `read_log_piece`, but write the bytes to `path` at offset `at`. The parent folder must exist.
 
         The disk is full  -> raise StorageFull; a part may have been written
         No answer in time -> raise EngineUnreachable; the same bytes may still be written there later
@@ -207,48 +206,48 @@ class CanCopyLogs(Protocol):
 
 
 class Engine(ABC):
-    """Starts, watches and ends tasks. Holds no state that a restart would lose."""
+    """Starts, watches and stops tasks. Holds no state that a restart would lose."""
 
     name: ClassVar[str]
     is_remote: ClassVar[bool] = False
-    """Whether tasks run on other machines, which must reach the server by its address."""
+    """Whether tasks run on other machines, and so need an address of the server that these can reach."""
 
     @classmethod
     @abstractmethod
     def create(cls, settings: EngineSettings) -> Engine:
-        """Make the engine of a server. May take a moment: it tries out what it can do."""
+        """Create the engine of a server. May take a moment: it probes what the machine or cluster supports."""
 
     @abstractmethod
     def nodes(self) -> Sequence[NodeInfo]:
-        """Return the nodes that answer now. Within 5 s."""
+        """Return the nodes that are online. Within 5 s."""
 
     def addresses(self) -> Sequence[str]:
-        """Return the addresses of all machines of its cluster, also of those that run no tasks. Within 5 s."""
+        """Return the addresses of all machines of the cluster, including those that run no tasks. Within 5 s."""
         return ()
 
     def private_paths(self) -> Sequence[Path]:
-        """Return what no job on the server's own machine may see of this engine, such as where its keys are."""
+        """Return paths of this engine that no job on the server's machine may see, such as its keys."""
         return ()
 
     def keep_away_from(self, addresses: Sequence[str]) -> None:  # noqa: B027
-        """From now on, tasks do not reach these machines, which are other engines'; those that run included."""
+        """Block traffic from tasks to these machines (nodes of other engines). Applies to running tasks too."""
 
     @abstractmethod
     def start(self, plan: Plan, credentials: Credentials) -> Sequence[Handle]:
-        """Start all tasks of an attempt, or none, and return at once: inputs are fetched by the tasks themselves.
+        """Start all tasks of an attempt, or none. Returns at once: the tasks fetch their inputs themselves.
 
-        Idempotent: started a second time (a server died between start and its own note of it), the tasks that
-        exist are returned as they are.
+        Idempotent: tasks that already exist are returned as they are. The server calls it again when it was killed
+        before it recorded the start.
         Cannot be started                    -> undo what was done, raise DanluError with the reason
         """
 
     @abstractmethod
     def poll(self, handles: Sequence[Handle]) -> Sequence[Observation | None]:
-        """Say what is true now, in the order of the handles. Within 5 s, many at once, cheap when nothing changed.
+        """Return the current state of many tasks, in the order of the handles. Within 5 s; cheap when nothing changed.
 
-        Unknown handle (the node forgot it)  -> state=LOST, never an exception
-        Started but no process yet           -> state=STARTING
-        Node unreachable                     -> None for its handles; the caller keeps the last state
+        Unknown handle (the node has no record) -> state=LOST, never an exception
+        Started but no process yet              -> state=STARTING
+        Node offline                            -> None for its handles; the caller keeps the last state
         """
 
     @abstractmethod
@@ -260,19 +259,19 @@ class Engine(ABC):
         """Return the time marks of the log with an offset greater than `offset`, oldest first."""
 
     def read_log_piece(self, handle: Handle, offset: int, *, limit: int, after_mark: int) -> LogPiece:
-        """`read_log` and `read_marks` in one: engines of other machines answer both at once."""
+        """Combine `read_log` and `read_marks`, so that remote engines need only one round trip."""
         return LogPiece(self.read_log(handle, offset, limit), self.read_marks(handle, after_mark))
 
     def read_usage(self, handle: Handle, generation: int, offset: int) -> UsagePiece | None:  # noqa: ARG002
-        """Return what is new in the file of what a task uses, for who has `offset` bytes of this generation of it.
+        """Return what a task's usage file has gained since `offset` of this generation.
 
-        The file is of another generation by now   -> all of it
-        Nothing was measured, or the node is away  -> None
+        The file has a new generation            -> the whole file
+        Nothing was measured, or node offline    -> None
         """
         return None
 
     def read_usages(self, asked: Sequence[tuple[Handle, int, int]]) -> Sequence[UsagePiece | None]:
-        """`read_usage` of many tasks: handle, generation and offset of each. One that cannot be read is None."""
+        """Call `read_usage` for many tasks, each given as (handle, generation, offset). None where it fails."""
         found: list[UsagePiece | None] = []
         for handle, generation, offset in asked:
             try:
@@ -284,22 +283,22 @@ class Engine(ABC):
 
     @abstractmethod
     def stop(self, handles: Sequence[Handle], grace_seconds: float) -> None:
-        """Ask the tasks to end and return at once: SIGTERM to all of a task's processes, SIGKILL after the grace.
+        """Send SIGTERM to all processes of the tasks, and SIGKILL after the grace period. Returns at once.
 
-        Quiet when a task is already gone. Called again with a shorter grace, the shorter one counts.
+        Does nothing for tasks that have ended. When called again with a shorter grace, the shorter one applies.
         """
 
     def release(self, job_id: str, attempt: int) -> None:  # noqa: B027
-        """Give back what was reserved for an attempt that has ended; its files stay. Quiet when there is nothing."""
+        """Release what was reserved for an ended attempt; keep its files. Idempotent."""
 
     @abstractmethod
     def forget(self, job_id: str, attempt: int) -> None:
-        """Remove what an ended attempt left behind (folders, namespaces). Quiet when there is nothing."""
+        """Remove what an ended attempt left behind (folders, namespaces). Idempotent."""
 
     def leftovers(self) -> Sequence[tuple[str, int]]:
-        """Return (job, attempt) of whatever there is something to forget of, running or not.
+        """Return (job, attempt) of everything that `forget` would remove, whether it runs or not.
 
-        A server that was killed between the end of an attempt and `forget` leaves such. None where nodes clean up
-        by themselves.
+        Needed when the server was killed between the end of an attempt and `forget`. Empty for engines whose nodes
+        clean up by themselves.
         """
         return ()

@@ -1,4 +1,4 @@
-"""Engines by name, imported when asked for."""
+"""Engines by name, imported on first use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PLUGINS = "danlu.engines"
 
 
 def load_engine(name: str) -> type[Engine]:
-    """Return the engine's class. Plugins add names; they never replace a built-in one."""
+    """Return the engine's class. Plugins can add names but not replace built-in ones."""
     known = {entry.name: entry.value for entry in entry_points(group=PLUGINS)} | BUILTIN
     if name not in known:
         raise UnknownEngine(f"no engine {name!r}; known: {', '.join(sorted(known))}")

@@ -1,4 +1,4 @@
-"""Runs tasks on this machine, one shim each. `docs/architecture/engine-local.md` tells how."""
+"""Runs tasks on this machine, one shim per task. See `docs/architecture/engine-local.md`."""
 
 from danlu.engines.local.engine import LocalEngine
 

@@ -11,7 +11,7 @@ from danlu.engines.local.software import Software
 
 @dataclass(frozen=True)
 class Abilities:
-    """What the probe found, less what the settings switch off."""
+    """What the probe found, minus what the settings disable."""
 
     machine: sandbox.Machine | None
     """None without a sandbox."""
@@ -19,22 +19,22 @@ class Abilities:
     has_own_network: bool
     has_own_uid: bool
     overlay_problem: str
-    """Why a network of its own cannot span several nodes; empty when it can."""
+    """Why attempts on several nodes cannot share a network of their own; empty when they can."""
 
     way_out: str
-    """The program that leads out of a network of its own; empty when there is none."""
+    """Path of the program that connects a private network to the outside; empty without one."""
 
     cgroups: Mapping[str, str]
     image_tool: str
-    """The program that fetches images; empty when jobs with one cannot run."""
+    """Path of the program that pulls images; empty when jobs with an image cannot run."""
 
     image_problem: str
     image_options: tuple[str, ...] = ()
-    """What that program is always told."""
+    """Options that are always passed to that program."""
 
     filters_calls: bool = True
-    """Whether system calls that jobs have no use for can be refused."""
+    """Whether seccomp can block system calls that jobs do not need."""
 
     software: Software = field(default_factory=Software)
     devices: frozenset[str] = frozenset()
-    """Those that are not simulated, `type:number` each."""
+    """Real (not simulated) devices, each as `type:number`."""

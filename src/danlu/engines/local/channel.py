@@ -1,4 +1,4 @@
-"""A command beside the task's own, on this machine: a terminal or two pipes, and the task's door."""
+"""An additional command in a task on this machine, over a terminal or pipes, started through the task's door."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from danlu.node.supervise.door import Answer, Request, knock, read_answer
 NOT_EXECUTED = 127
 MAX_CELLS = 65535
 END_OF_INPUT = b"\x04"
-"""What a terminal takes for it: Ctrl-D."""
+"""Ctrl-D, which a terminal reads as end of input."""
 
 
 class LocalChannel(Channel):
-    """Read, write and close may be called by different threads: whoever waits here is woken before a file is closed."""
+    """Thread-safe: `close` wakes threads that block in `read` or `write` before it closes their files."""
 
     def __init__(
         self, asking: socket.socket, *, output: int, input_: int, has_terminal: bool, errors: int = -1
     ) -> None:
-        """`errors` is -1 where they go where output goes."""
+        """`errors` is -1 when stderr is merged into stdout."""
         self._asking = asking
         self._errors = errors
         self._output = output
@@ -86,7 +86,7 @@ class LocalChannel(Channel):
                 return os.write(self._input, data)
             except BlockingIOError:
                 return 0
-            except OSError:  # it reads no more
+            except OSError:  # the command has closed its stdin
                 return len(data)
 
     def end_input(self) -> bool:
@@ -132,7 +132,7 @@ class LocalChannel(Channel):
             self._asking.close()
 
     def _read(self, source: int, limit: int) -> bytes:
-        waiting = select.poll()  # select would not take the files of a server with a thousand connections
+        waiting = select.poll()  # select() fails for descriptors above 1023, which a busy server has
         for file in (source, self._woken):
             waiting.register(file, select.POLLIN)
         while not self._is_closed and self._woken not in {file for file, _ in waiting.poll()}:
@@ -140,13 +140,13 @@ class LocalChannel(Channel):
                 return os.read(source, limit)
             except BlockingIOError:
                 continue
-            except OSError:  # EIO: nobody holds the other side of the terminal any more
+            except OSError:  # EIO: no process has the terminal open any more
                 return b""
         return b""
 
 
 def _terminal(size: TerminalSize) -> tuple[list[int], list[int]]:
-    """(output, input) of ours, and (input, output, errors) of theirs."""
+    """Return our (output, input) and the command's (stdin, stdout, stderr)."""
     window = _window(size)
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, window)
@@ -154,13 +154,13 @@ def _terminal(size: TerminalSize) -> tuple[list[int], list[int]]:
 
 
 def _window(size: TerminalSize) -> bytes:
-    """As the kernel has it, in 16 bits each. Clients of SSH send what they like."""
+    """Return the kernel's winsize struct, with values clamped to 16 bits: SSH clients may send any number."""
     rows, columns = (min(max(value, 0), MAX_CELLS) for value in size)
     return struct.pack("HHHH", rows, columns, 0, 0)
 
 
 def _pipes(*, apart: bool) -> tuple[list[int], list[int]]:
-    """(output, input, errors if they are apart) of ours, and (input, output, errors) of theirs."""
+    """Return our (output, input[, errors]) and the command's (stdin, stdout, stderr)."""
     output, their_output = os.pipe2(os.O_CLOEXEC)
     their_input, input_ = os.pipe2(os.O_CLOEXEC)
     if not apart:

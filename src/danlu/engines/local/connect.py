@@ -1,4 +1,4 @@
-"""A connection to a port of a task on this machine, through the task's door."""
+"""Connect to a port of a task on this machine, through the task's door."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOOPBACK = "127.0.0.1"
 
 
 def connect(folder: TaskFolder, port: int) -> socket.socket:
-    """See `CanConnect`. The socket is one of the gang's network, where loopback is not that of this machine."""
+    """See `CanConnect`. The socket belongs to the gang's network, so loopback is the gang's, not this machine's."""
     try:
         address = read_task(str(folder.path)).address
     except (OSError, TaskUnreadable) as error:

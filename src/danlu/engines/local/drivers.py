@@ -1,7 +1,7 @@
-"""Files of the machine's device drivers that a job in an image needs: libraries, tools and further device files.
+"""Files of the machine's device drivers that a job in an image needs: libraries, tools and additional device files.
 
-A CDI file (Container Device Interface), as NVIDIA's and Huawei's container toolkits write them, says which they are.
-Without one for the kind of device, they are looked for where drivers put them.
+They are listed in CDI files (Container Device Interface), which NVIDIA's and Huawei's container toolkits write. Without
+a CDI file for a type of device, the usual paths of its driver are searched.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 KINDS = {"gpu": ("nvidia.com/gpu",), "npu": ("huawei.com/npu", "huawei.com/ascend")}
-"""Type of device -> what CDI files call it."""
+"""Type of device -> its kinds in CDI files."""
 
 ASCEND_FILES = (
     "/usr/local/Ascend/driver",
@@ -37,7 +37,7 @@ NVIDIA_LIBRARIES = ("libcuda.so*", "libcudadebugger.so*", "libnvidia-*.so*", "li
 NVIDIA_PROGRAMS = ("/usr/bin/nvidia-smi", "/usr/lib/wsl/lib/nvidia-smi")
 MAX_FILE_BYTES = 16 << 20
 _LINKS = ("bin", "sbin", "lib", "lib32", "lib64")
-"""Folders that are links to those in /usr in most images: a folder laid over the link would hide all of them."""
+"""Symlinks into /usr in most images. A folder mounted over the link would hide all of its content."""
 
 _NOT_LAID = ("dev", "proc", "sys", "tmp", "run")
 
@@ -45,19 +45,19 @@ _NOT_LAID = ("dev", "proc", "sys", "tmp", "run")
 @dataclass(frozen=True)
 class Drivers:
     files: Mapping[str, str] = field(default_factory=dict)
-    """Path in the task -> path on the machine, which is no link."""
+    """Path in the task -> resolved path on the machine (no symlink)."""
 
     devices: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def libraries(self) -> tuple[str, ...]:
-        """Folders in the task with libraries: an image may look for its own elsewhere."""
+        """Folders in the task with driver libraries, for images whose own library path does not include them."""
         return tuple(dict.fromkeys(os.path.dirname(path) for path in self.files if ".so" in os.path.basename(path)))
 
 
 def find_drivers(device_type: str, device_ids: Sequence[int], *, cdi_dirs: Iterable[Path]) -> Drivers:
-    """What a task with these devices needs of the machine."""
+    """Return the driver files, devices and variables that a task with these devices needs."""
     found = list(_edits(KINDS.get(device_type, ()), set(map(str, device_ids)), cdi_dirs)) if device_ids else []
     if found:
         return _from_cdi(found)
@@ -67,7 +67,7 @@ def find_drivers(device_type: str, device_ids: Sequence[int], *, cdi_dirs: Itera
 
 
 def _edits(kinds: Sequence[str], names: set[str], folders: Iterable[Path]) -> Iterator[Mapping[str, Any]]:
-    """What files say of all devices of a kind, and of those with these names."""
+    """Yield the edits of CDI files for all devices of a kind, and for the devices with these names."""
     for path in (path for folder in folders for path in sorted(folder.glob("*"))):
         described = _read(path)
         if str(described.get("kind")).lower() not in kinds:
@@ -85,7 +85,7 @@ def _read(path: Path) -> Mapping[str, Any]:
         text = path.read_text()
         return _mapping(json.loads(text) if path.suffix == ".json" else yaml.safe_load(text))
     except (OSError, ValueError, yaml.YAMLError):
-        return {}  # a file that is written just now, or no CDI file
+        return {}  # being written right now, or not a CDI file
 
 
 def _from_cdi(edits: Sequence[Mapping[str, Any]]) -> Drivers:
@@ -99,14 +99,14 @@ def _from_cdi(edits: Sequence[Mapping[str, Any]]) -> Drivers:
         for name, equals, value in (str(line).partition("=") for line in _list(edit.get("env"))):
             if equals:
                 env[name] = value
-    env.pop("NVIDIA_VISIBLE_DEVICES", None)  # of another way to give devices, which the job does not use
+    env.pop("NVIDIA_VISIBLE_DEVICES", None)  # selects devices for NVIDIA's runtime hook, which is not used here
     return Drivers(files, tuple(path for path in dict.fromkeys(devices) if path.startswith("/dev/")), env)
 
 
 def _laid(source: str, target: str) -> Mapping[str, str]:
-    """Where a file of the machine is laid, by its own name and by those that the machine has for it.
+    """Map a file of the machine into the task, under its own name and under its symlinks' names.
 
-    A toolkit would have those names (libcuda.so.1) made in the container, by running ldconfig there.
+    Container toolkits would create these symlinks (libcuda.so.1) by running ldconfig in the container.
     """
     target = _in_usr(target)
     if not os.path.isabs(source) or not os.path.exists(source) or not target:
@@ -124,7 +124,7 @@ def _laid(source: str, target: str) -> Mapping[str, str]:
 
 
 def _in_usr(path: str) -> str:
-    """The path where a file can be laid; empty when it cannot be."""
+    """Return the path to mount at, with links to /usr resolved; empty when nothing may be mounted there."""
     if not os.path.isabs(path) or os.path.normpath(path) != path:
         return ""
     top = path.split("/")[1]

@@ -1,4 +1,4 @@
-"""The local engine: tasks on this machine, found again by their folders alone."""
+"""The local engine: tasks on this machine. All of its state is in their folders."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ from danlu.spec.nodes import EnvironmentInfo
 
 MIN_TASKS, TASKS_PER_CORE = 16, 4
 PROBE_SECONDS = 180
-"""For all that is tried of a machine: a tenth of a second, or much longer where others keep it busy."""
+"""Time limit of the probe: usually a tenth of a second, but much longer on a busy machine."""
 
 
 class LocalEngine(Engine):
@@ -64,7 +64,7 @@ class LocalEngine(Engine):
         return cls(settings)
 
     def __init__(self, settings: EngineSettings) -> None:
-        """Try out the machine (a tenth of a second). Makes the work folder."""
+        """Probe the machine (about 0.1 s) and create the work folder."""
         self.settings = settings
         self._work_dir = settings.work_dir.absolute()
         self._work_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ class LocalEngine(Engine):
         self._can = _abilities(settings, found, software)
         self._node = _node_info(settings, found, self._can, software).model_copy(update={"engine": self.name})
         self._closing = Lock()
-        if not settings.closed_file.exists():  # what was closed before this engine was made stays
+        if not settings.closed_file.exists():  # keep what was closed before a restart
             self.keep_away_from(())
 
     def nodes(self) -> Sequence[NodeInfo]:
@@ -93,16 +93,16 @@ class LocalEngine(Engine):
         return self.start_here(plan, plan.tasks, credentials=credentials)
 
     def keep_away_from(self, addresses: Sequence[str]) -> None:
-        """Nor do tasks reach what this machine has got in the way of addresses since they started."""
+        """Also closes addresses that this machine got after the tasks started."""
         with self._closing:
             write_closed(str(self.settings.closed_file), {*addresses, *own_addresses()})
 
     def start_here(
         self, plan: Plan, tasks: Sequence[TaskPlan], *, credentials: Credentials, overlay: Overlay | None = None
     ) -> Sequence[Handle]:
-        """Start those tasks of an attempt whose node is this machine.
+        """Start the tasks of an attempt whose node is this machine.
 
-        `overlay`: how they reach the others of the gang in the cluster; None: all of the gang is here.
+        `overlay`: connects them to the gang's tasks on other nodes; None when the whole gang is here.
         """
         gang = GangFolder.of(self._work_dir, plan.job_id, attempt=plan.attempt)
         for task in tasks:
@@ -127,7 +127,7 @@ class LocalEngine(Engine):
         return read_log(TaskFolder.of(self._work_dir, handle), offset=offset, limit=limit)
 
     def log_file(self, handle: Handle) -> Path:
-        """Return where the log of a task is, or will be."""
+        """Return the path of a task's log, which may not exist yet."""
         return TaskFolder.of(self._work_dir, handle).path / LOG
 
     def read_marks(self, handle: Handle, offset: int) -> Sequence[LogMark]:
@@ -155,7 +155,7 @@ class LocalEngine(Engine):
             raise WrongState(f"attempt {attempt} of {job_id} still runs; stop it first")
         self._observer.forget(job_id, attempt)
         self._remove(gang.path)
-        with contextlib.suppress(OSError):  # other attempts are still there, or nothing ever was
+        with contextlib.suppress(OSError):  # other attempts exist, or there is nothing
             gang.path.parent.rmdir()
 
     def leftovers(self) -> Sequence[tuple[str, int]]:
@@ -221,7 +221,7 @@ class LocalEngine(Engine):
 
 
 class _Part(NamedTuple):
-    """Those tasks of an attempt that are started now, on this machine."""
+    """The tasks of an attempt to start now on this machine."""
 
     tasks: Sequence[TaskPlan]
     gang: GangFolder
@@ -234,12 +234,12 @@ def _has_begun(folder: TaskFolder) -> bool:
 
 
 def _is_alive(folder: TaskFolder) -> bool:
-    """Whether a shim still has work to do. One that has left its record is about to end."""
+    """Whether a shim still has work to do. Once it has written its exit record, it is about to end."""
     return is_locked(str(folder.path / LOCK)) and not (folder.path / EXIT).exists()
 
 
 def _tell(folder: TaskFolder, order: str) -> None:
-    """Write to the control pipe. Quiet when nobody reads it: the task is over."""
+    """Write to the shim's control pipe. Does nothing when the pipe has no reader: the task has ended."""
     try:
         pipe = os.open(folder.path / CONTROL, os.O_WRONLY | os.O_NONBLOCK)
     except OSError as error:
@@ -249,9 +249,9 @@ def _tell(folder: TaskFolder, order: str) -> None:
     try:
         os.write(pipe, order.encode())
     except BrokenPipeError:
-        pass  # the shim ended in this moment
+        pass  # the shim has just ended
     except BlockingIOError:
-        pass  # full of orders that the shim has not read yet; one of them is enough
+        pass  # full of unread orders; one of them is enough
     finally:
         os.close(pipe)
 
@@ -338,7 +338,7 @@ def _node_info(settings: EngineSettings, found: dict[str, Any], can: Abilities, 
 
 
 def _missing(found: dict[str, Any], can: Abilities) -> list[str]:
-    """One sentence for each thing that is not isolated here."""
+    """Return one sentence for each kind of isolation that is missing here."""
     said = []
     if can.machine is None:
         why = found["sandbox_problem"] or "switched off in the settings"

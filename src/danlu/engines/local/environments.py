@@ -1,10 +1,10 @@
-"""The Python of a task: which one, where its packages come from, and a place for what it installs itself.
+"""The Python of a task: its version, where its packages come from, and where the task itself installs packages.
 
     <root>/.environment       packages that the task installs (`pip install` in its setup), over
-    ENVIRONMENT               what its job requires, made once and shared read-only, over
-    the server's packages     with a Python of the same version
+    ENVIRONMENT               the job's requirements, built once and shared read-only, over
+    the server's packages     if their Python has the same version
 
-A task's `python` and `pip` are those of the first. It is on the disk, belongs to the job, and goes with it.
+A task's `python` and `pip` belong to the first layer, a folder on disk that is deleted with the job.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ from danlu.node.supervise.records import ENVIRONMENT
 from danlu.node.task import TaskEnvironment
 
 PLACE = "/run/danlu/environment"
-"""Where tasks in a sandbox see what their job requires."""
+"""Where tasks in a sandbox see the environment with their job's requirements."""
 
 FIRST_BUILD_UID = 1_500_000_000
-"""User ids of builds, one per project: not those of jobs, so that no job can reach into a build."""
+"""Uids of environment builds, one per project. They differ from those of jobs, so that no job can tamper with a
+build."""
 
 PASSED_ON = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "CUDA_HOME", "ASCEND_HOME_PATH")
 USER = "danlu"
@@ -45,7 +46,7 @@ mkdir -p {tmp} && TMPDIR={tmp} exec {python} -m pip --python {own} "$@"
 
 
 def interpreter_of(task: TaskPlan, software: Software) -> Interpreter | None:
-    """The Python that the task asks for, or the server's. Raise Unsupported when the node has no such one."""
+    """The Python that the task asks for, or else the server's. Raise Unsupported when the node does not have it."""
     asked = task.environment.python if task.environment is not None else ""
     if not asked:
         return software.interpreter
@@ -57,7 +58,7 @@ def interpreter_of(task: TaskPlan, software: Software) -> Interpreter | None:
 
 
 def check_environment(task: TaskPlan, software: Software) -> None:
-    """Refuse what this machine cannot install."""
+    """Raise Unsupported for requirements that this machine cannot install."""
     python = interpreter_of(task, software)
     wanted = task.environment
     if wanted is None or not wanted.has_packages:
@@ -69,7 +70,7 @@ def check_environment(task: TaskPlan, software: Software) -> None:
 
 
 def write_layer(task: TaskPlan, folder: TaskFolder, *, software: Software, has_sandbox: bool) -> None:
-    """Give the task a virtual environment of its own, empty, over what its job requires or the server has."""
+    """Create the task's own, empty virtual environment on top of the job's requirements or the server's packages."""
     python = interpreter_of(task, software)
     if python is None or task.image is not None:
         return
@@ -101,7 +102,7 @@ def describe_environment(
     view: sandbox.View | None,
     uid: int | None,
 ) -> TaskEnvironment | None:
-    """What the shim needs to have the task's packages installed."""
+    """Return what the shim needs to install the job's requirements; None without requirements."""
     software, machine = can.software, can.machine
     wanted, python = task.environment, interpreter_of(task, software)
     if wanted is None or not wanted.has_packages or python is None:
@@ -131,7 +132,7 @@ def describe_environment(
 
 
 def environment_mount(task: TaskPlan, folder: TaskFolder) -> tuple[tuple[str, str], ...]:
-    """What a task in a sandbox sees of its environment, read-only."""
+    """Mount the job's requirements read-only into the sandbox."""
     if task.environment is None or not task.environment.has_packages:
         return ()
     return ((str(folder.path / ENVIRONMENT), PLACE),)
@@ -140,13 +141,14 @@ def environment_mount(task: TaskPlan, folder: TaskFolder) -> tuple[tuple[str, st
 def base_environment(
     task: TaskPlan, folder: TaskFolder, *, settings: EngineSettings, software: Software, home: str
 ) -> dict[str, str]:
-    """Variables of every job, below those of its plan. Of the server's own only those named here are passed on."""
+    """Variables of every job; those of its plan override them. Only the listed variables of the server are passed
+    on."""
     passed_on = {name: os.environ[name] for name in (*PASSED_ON, *settings.pass_env) if name in os.environ}
     return {
         "LANG": "C.UTF-8",
         "TERM": "dumb",
-        "PYTHONUNBUFFERED": "1",  # a log that is a file would otherwise arrive in blocks
-        # an image has its own programs and libraries, and says itself where they are
+        "PYTHONUNBUFFERED": "1",  # stdout is a file, which Python would write to in blocks
+        # an image brings its own programs and libraries, and sets their variables itself
         **({**passed_on, **_python_variables(task, folder, settings, software, home)} if task.image is None else {}),
         "HOME": home or str(folder.home),
         "TMPDIR": "/tmp" if home else str(folder.tmp),
@@ -172,7 +174,7 @@ def _python_variables(
         "PATH": ":".join([f"{layer}/bin", *(f"{place}/bin" for place in shared), f"{layer}/base", *path]),
         "VIRTUAL_ENV": layer,
         LAYER: layer,
-        # Jupyter looks for its extensions and kernels beside the first environment only, unless it is told of others
+        # Jupyter searches only the first environment for extensions and kernels unless these name the others
         "JUPYTER_PATH": ":".join(f"{place}/share/jupyter" for place in below),
         "JUPYTER_CONFIG_PATH": ":".join(f"{place}/etc/jupyter" for place in below),
     }
@@ -183,12 +185,13 @@ def _environment_place(folder: TaskFolder, has_sandbox: bool) -> str:
 
 
 def _base_of(python: Interpreter, software: Software) -> str:
-    """The server's packages are for a Python of the same version only."""
+    """Return the server's packages if they are for the same Python version, else nothing."""
     return software.site_packages if python.version == software.version else ""
 
 
 def _build_view(view: sandbox.View, folder: TaskFolder) -> sandbox.View:
-    """What a build sees: names and the network of the task, what defines the environment, and where it is written."""
+    """The sandbox of a build: the task's names and network, the definition of the environment, and its output
+    folder."""
     return replace(
         view,
         root=PLACE,

@@ -1,4 +1,4 @@
-"""Where the files of a task lie, and how they are laid out before its shim starts."""
+"""Paths of a task's files and folders."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class GangFolder(NamedTuple):
 
     @property
     def start_lock(self) -> Path:
-        """Held while tasks are being started, by the server or by what it started."""
+        """Held while the tasks are started, by the server or by a process that it started."""
         return self.path / "start.lock"
 
     def task(self, rank: int) -> TaskFolder:
@@ -44,7 +44,7 @@ class TaskFolder(NamedTuple):
 
     @property
     def ml(self) -> Path:
-        """What the task sees as /opt/ml, and without a sandbox where it is."""
+        """The task's /opt/ml; without a sandbox, the task sees it at this path."""
         return self.path / "ml"
 
     @property
@@ -53,7 +53,7 @@ class TaskFolder(NamedTuple):
 
     @property
     def tmp(self) -> Path:
-        """For temporary files where there is no sandbox with a /tmp of its own."""
+        """Temporary files of tasks without a sandbox; in a sandbox /tmp is private."""
         return self.path / "tmp"
 
     @property
@@ -62,5 +62,5 @@ class TaskFolder(NamedTuple):
 
     @property
     def mounts(self) -> Path:
-        """Inputs whose path in the task is outside of /opt/ml."""
+        """Inputs whose path in the task is outside /opt/ml."""
         return self.path / MOUNTS

@@ -20,7 +20,8 @@ END_SECONDS = 5.0
 
 
 class ForkServer:
-    """Started with the first attempt, and again when it has died. Ends with this object."""
+    """Starts the process with the first attempt, restarts it when it has died, and ends it together with this
+    object."""
 
     def __init__(self, python: Path) -> None:
         self._python = os.path.realpath(python)
@@ -29,9 +30,9 @@ class ForkServer:
         self._end: Callable[[], object] = lambda: None
 
     def start(self, gang: Gang, start_lock: int) -> str:
-        """Start the shims of a gang; return what went wrong, or nothing. Raise EngineUnavailable after START_SECONDS.
+        """Start the shims of a gang; return an error message, or "". Raise EngineUnavailable after START_SECONDS.
 
-        The lock is held by whoever starts the tasks, so that a server that dies now and comes back waits for it.
+        The fork server gets the lock too, so that a restarted server waits until the tasks are started.
         """
         ours, theirs = socket.socketpair()
         with ours:
@@ -53,7 +54,7 @@ class ForkServer:
     def _send(self, files: list[int]) -> None:
         with self._lock:
             if self._control is not None:
-                with contextlib.suppress(OSError):  # it died, and another takes its place
+                with contextlib.suppress(OSError):  # it has died; start another one
                     socket.send_fds(self._control, [b"."], files)
                     return
             self._end()

@@ -1,4 +1,4 @@
-"""The process that carries the API into a gang's own network: how it is started, and from where its requests come."""
+"""How the process that forwards the API into a gang's private network is started, and the source address it uses."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from danlu.engines.settings import EngineSettings
 
 
 def forwarder_command(settings: EngineSettings, credentials: Credentials) -> tuple[str, ...]:
-    """As `open_api_door` takes it."""
+    """Return the command line for `open_api_door`."""
     script = str(NODE_SCRIPTS / "supervise/forwarder.py")
     return (*script_runner(settings), script, credentials.server_url, source_address(credentials.owner_id))
 
 
 def source_address(owner_id: int | None) -> str:
-    """Where requests of a person's jobs come from if the server is on this machine: one address for each person.
+    """Return the source address of a user's jobs when the server runs on this machine: one loopback address per user.
 
-    The server limits connections by address, so nobody's jobs take those of others.
+    The server limits connections per address, so one user's jobs cannot exhaust those of another.
     """
     if owner_id is None:
         return ""

@@ -1,4 +1,4 @@
-"""What is true of a task, read from its folder."""
+"""The current state of a task, read from its folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MARK_SECONDS = 1.0
 
 
 class Observer:
-    """Reads a file again only when it changed. Its memory is a cache: a new one sees the same."""
+    """Reads a file again only after it changed. Holds nothing but a cache."""
 
     def __init__(self, work_dir: Path) -> None:
         self._work_dir = work_dir
@@ -38,7 +38,7 @@ class Observer:
         if over is not None:
             return over
         if not is_locked(str(folder.path / LOCK)):
-            # it may have ended between the two looks: only now is a missing record proof
+            # the task may have ended since the first look; only now does a missing record prove anything
             return self._read_end(handle, folder) or self._without_shim(handle, folder)
         status = self._read_status(folder)
         return Observation(
@@ -73,12 +73,12 @@ class Observer:
         return self._ended[handle]
 
     def _read_status(self, folder: TaskFolder) -> dict[str, Any]:
-        """The shim puts another file in its place when the phase changes; a heartbeat only touches it."""
+        """The shim replaces the file when the phase changes; a heartbeat only updates its timestamps."""
         try:
             found = os.stat(folder.path / STATUS)
         except FileNotFoundError:
             return {}
-        # some file systems in user space give every file the number 0; there each heartbeat is read
+        # some FUSE file systems report inode 0 for every file; read it after each heartbeat there
         seen = (found.st_ino, 0 if found.st_ino else found.st_ctime_ns)
         cached = self._status.get(folder.path)
         if cached is not None and cached[0] == seen:
@@ -119,9 +119,10 @@ def read_log(folder: TaskFolder, *, offset: int, limit: int) -> bytes:
 
 
 def read_marks(folder: TaskFolder, offset: int) -> list[LogMark]:
-    """The marks of the shim, and one for an end that it has not marked yet: it looks about once a second.
+    """Return the shim's marks, plus one for an end of the log that the shim has not marked yet (it looks once a
+    second).
 
-    Without that one, a log that is copied between its last byte and the shim's next look would have no times.
+    Without it, a log copied between its last byte and the shim's next look would have no times.
     """
     try:
         with open(folder.path / MARKS, "rb") as file:
@@ -141,20 +142,20 @@ def read_marks(folder: TaskFolder, offset: int) -> list[LogMark]:
     found = [_mark(rest[at : at + MARK_WIDTH]) for at in range(0, whole, MARK_WIDTH)]
     end = _end_of_log(folder)
     last = found[-1] if found else before
-    # lines have one time to the second or so: an end that is close to the last mark needs none of its own
+    # one mark per second is enough: an end that is close to the last mark gets none of its own
     if end.offset > offset and (last is None or (end.offset > last.offset and end.at > last.at + MARK_SECONDS)):
         found.append(end)
     return found
 
 
 def _mark_at(file: BinaryIO, number: int) -> LogMark:
-    """Lines have one width and rising offsets."""
+    """Read one mark. All have the same width, and their offsets increase."""
     file.seek(number * MARK_WIDTH)
     return _mark(file.read(MARK_WIDTH))
 
 
 def _end_of_log(folder: TaskFolder) -> LogMark:
-    """How long the log is, and when that was written."""
+    """Return the length of the log and its modification time."""
     try:
         found = os.stat(folder.path / LOG)
     except FileNotFoundError:

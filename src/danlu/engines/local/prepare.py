@@ -1,4 +1,4 @@
-"""Lays out the folder of a task: what its command will find, and the description that its shim reads."""
+"""Prepare the folder of a task: its files, and the description for its shim."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ from danlu.node.task import (
 )
 
 FIRST_UID = 1_000_000_000
-"""User ids of jobs begin here: far above what people and systems use on their machines."""
+"""Uids of jobs start here, far above those of users and services of the machine."""
 
 SHARE_OF_MEMORY = 0.9
-"""Of the machine's memory, what a task that asks for none can have: one task must not take all of it."""
+"""Share of the machine's memory for a task that sets no limit, so that one task cannot take all of it."""
 
 
 def check_task(task: TaskPlan, folder: TaskFolder, *, can: Abilities) -> None:
-    """Refuse what this machine cannot do as planned."""
+    """Raise Unsupported when this machine cannot run the task as planned."""
     if task.image is not None and not can.image_tool:
         raise Unsupported(f"the image {task.image.name!r} cannot be used on {task.node}: {can.image_problem}")
     check_environment(task, can.software)
     if can.machine is not None:
-        check_targets(task)  # the plan may have been made elsewhere, or by another version
+        check_targets(task)  # the plan may come from another machine or another version
         return
     if task.root != str(folder.ml):
         raise Unsupported(
@@ -87,7 +87,7 @@ def prepare_task(
     settings: EngineSettings,
     can: Abilities,
 ) -> None:
-    """Write the folder. Whatever an interrupted try left there is removed: nothing is written where a job has been."""
+    """Write the task's folder. An earlier one, left by an interrupted start, is moved away and never reused."""
     uid = user_uid(credentials.owner_id) if can.has_own_uid else None
     move_away(folder.path, trash(settings.work_dir))
     folder.path.mkdir(mode=0o700, parents=True)
@@ -106,7 +106,7 @@ def prepare_task(
         _make_kept(settings.kept, mount, uid=uid)
     _write_private(paths.on_host(Layout(task.root).token), credentials.token)
     _write_private(folder.path / TOKEN, credentials.token)
-    # an image knows nobody of this machine
+    # an image has none of this machine's users
     known = os.geteuid() if uid is None and task.image is not None else uid
     _write_names(plan, task, folder, uid=known, home=paths.home)
     (folder.etc / "resolv.conf").write_text(f"nameserver {NAME_SERVER}\n")
@@ -114,33 +114,33 @@ def prepare_task(
     os.mkfifo(folder.path / CONTROL, 0o600)
     if uid is not None:
         _give(uid, [folder.ml, folder.home, folder.mounts, folder.path / LOG])
-        folder.path.chmod(0o711)  # the stager, who becomes that user, must pass; the work folder above is closed
+        folder.path.chmod(0o711)  # the stager runs as that user and must pass; the work folder above stays closed
     _make_cache(_input_cache(settings, credentials), uid=uid)
     description = _describe(plan, task, paths=paths, credentials=credentials, settings=settings, can=can, uid=uid)
     _write_private(folder.path / TASK, to_json(description))
 
 
 def user_uid(owner_id: int | None) -> int:
-    """The user id of all processes of a person's jobs: the same for ever, so that files can outlive a job."""
+    """Return the uid for all processes of a user's jobs. It never changes, so that files can outlive a job."""
     return FIRST_UID + (owner_id or 0)
 
 
 def home_of(task: TaskPlan, machine: sandbox.Machine | None) -> str:
-    """The home folder of a task in a sandbox. Never one that holds Danlu's own Python, as of an OS user `danlu`."""
+    """Return the home folder of a task in a sandbox; another one when Danlu's Python is installed in `/home/danlu`."""
     home = f"/home/{task.user or USER}"
     is_taken = machine is not None and any(is_below(path, home) for path in machine.shown)
     return f"{home}-job" if is_taken and not task.user else home
 
 
 def kept_folder(kept: Mapping[str, Path], mount: Mount) -> Path:
-    """Where a folder that outlives jobs is on this machine."""
+    """Return the path of a persistent folder on this machine."""
     if mount.name in ("", ".", "..") or "/" in mount.name:
         raise Unsupported(f"{mount.name!r} cannot be the name of a folder")
     return kept[mount.kind] / mount.name
 
 
 def _make_kept(kept: Mapping[str, Path], mount: Mount, *, uid: int | None) -> None:
-    """Only its owner enters a home; in a shared folder everybody adds, and changes what is his."""
+    """A home is private to its owner. In a shared folder everybody may add files and change only their own."""
     path = kept_folder(kept, mount)
     if path.is_dir():
         return
@@ -153,7 +153,7 @@ def _make_kept(kept: Mapping[str, Path], mount: Mount, *, uid: int | None) -> No
 
 
 def _input_cache(settings: EngineSettings, credentials: Credentials) -> TaskCache | None:
-    """One for each owner: a digest is not a right, so nobody is given what another person's task has fetched."""
+    """One cache per user: knowing a digest does not grant access, so tasks never share files across users."""
     if not settings.input_cache_bytes or credentials.owner_id is None:
         return None
     folder = settings.work_dir.absolute() / ".inputs" / str(credentials.owner_id)
@@ -169,10 +169,10 @@ def _make_cache(cache: TaskCache | None, *, uid: int | None) -> None:
 
 
 class _Paths:
-    """Paths in a task and where they are on the machine.
+    """Maps paths in the task to paths on the machine.
 
-    An input in the task's folder, in its home or in another input is a folder there, and no mount of its own: nothing
-    is ever mounted where a job, or whoever owns a home, could have left a link.
+    An input below the task's folder, its home or another input is a subfolder there and not a mount: never mount into a
+    folder where a job or the owner of a home could have left a symlink.
     """
 
     def __init__(self, task: TaskPlan, folder: TaskFolder, machine: sandbox.Machine | None) -> None:
@@ -273,7 +273,7 @@ def _usage(plan: Plan, task: TaskPlan, settings: EngineSettings, can: Abilities)
     devices = (f"{task.device_type}:{number}" for number in task.device_ids)
     return TaskUsage(
         every_seconds=settings.usage_seconds,
-        # the tasks of a gang share one network here: what passes there is counted once, with the first of them
+        # tasks of a gang on one node share a network; count its traffic once, for the lowest rank
         counts_network=can.has_own_network
         and task.rank == min(other.rank for other in plan.tasks if other.node == task.node),
         devices=tuple(name for name in devices if name in can.devices),
@@ -283,7 +283,8 @@ def _usage(plan: Plan, task: TaskPlan, settings: EngineSettings, can: Abilities)
 
 
 def _log_copy(task: TaskPlan, kept: Mapping[str, Path]) -> TaskLogCopy | None:
-    """The folder that is ours to name, and the path below it, which is its owner's and may hold links."""
+    """Split the path of the log copy into the folder that Danlu chose and the user's path below, which may have
+    symlinks."""
     for mount in task.mounts:
         if task.log_copy and is_below(task.log_copy, mount.to):
             return TaskLogCopy(str(kept_folder(kept, mount)), os.path.relpath(task.log_copy, mount.to))
@@ -294,7 +295,7 @@ def _view(
     task: TaskPlan, *, folder: TaskFolder, paths: _Paths, settings: EngineSettings, can: Abilities
 ) -> sandbox.View:
     names = ("hosts", *(("passwd", "group") if can.has_own_uid or task.image is not None else ()))
-    # in an image it is a file of its own, whatever the machine's is a link to
+    # /etc/resolv.conf in an image is a plain file, whatever it links to on the machine
     resolver = os.path.realpath("/etc/resolv.conf") if task.image is None else "/etc/resolv.conf"
     return sandbox.View(
         host=task.host,
@@ -319,7 +320,7 @@ def _view(
 
 
 def _drivers(task: TaskPlan, settings: EngineSettings) -> Drivers:
-    """Without an image a task sees the machine's own files."""
+    """Only for tasks with an image; others see the machine's own files."""
     if task.image is None:
         return Drivers()
     return find_drivers(task.device_type, task.device_ids, cdi_dirs=settings.cdi_dirs)
@@ -328,7 +329,7 @@ def _drivers(task: TaskPlan, settings: EngineSettings) -> Drivers:
 def _image(
     task: TaskPlan, folder: TaskFolder, view: sandbox.View, *, settings: EngineSettings, can: Abilities
 ) -> TaskImage | None:
-    """What the shim needs to fetch the task's image, and room for what is laid over its files."""
+    """Return what the shim needs to fetch the image, and create the folders of the overlay on top of it."""
     if task.image is None:
         return None
     image_root.make_folders(str(folder.path))
@@ -351,7 +352,7 @@ def _image(
 
 
 def _write_names(plan: Plan, task: TaskPlan, folder: TaskFolder, *, uid: int | None, home: str) -> None:
-    """Host names of the gang, and a name for the job's user id (ssh and mpirun refuse to run without one)."""
+    """Write /etc/hosts of the gang, and a name for the job's uid (ssh and mpirun fail without one)."""
     hosts = "".join(f"{task.address} {task.host}\n" for task in plan.tasks)
     (folder.etc / "hosts").write_text(f"127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n{hosts}")
     if uid is None:

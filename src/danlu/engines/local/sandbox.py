@@ -1,14 +1,14 @@
 """What a task sees of the machine, as arguments of bubblewrap. Reads the file system, changes nothing.
 
-Bubblewrap lays one thing over another in the order of its arguments, as root when the server is. There are three
-rounds, and nothing of a later one is laid inside of a folder that a user can write to:
+Bubblewrap mounts in the order of its arguments, as root when the server runs as root. The arguments come in three
+rounds, and no later round mounts anything inside a folder that a user can write to:
 
-    1. the machine      an empty root in memory; folders of the machine, read-only, one by one; hidden ones empty
-    2. the task         its own folders, its inputs, folders that outlive it
-    3. what runs it     init and its Python, /proc, /dev, names and devices
+    1. the machine      an empty root in memory; the machine's folders, read-only, one by one; hidden ones empty
+    2. the task         its own folders, its inputs, persistent folders
+    3. the runtime      init and its Python, /proc, /dev, names and devices
 
-So no path leads through a folder in which a user could have left a link, and nothing of a user's lies over what runs
-with rights: `wrap` refuses both (docs/decisions/0106).
+So no mount point is reached through a symlink of a user, and nothing of a user covers files that privileged code runs:
+`wrap` rejects both (docs/decisions/0106).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from danlu.launch.targets import ONLY_BELOW, is_below
 
 IMAGE_ROOT = "/run/danlu/root"
 IMAGE_FOLDERS = ("/proc", "/dev", "/tmp", "/var/tmp", "/run")
-"""What every image has to have a place for."""
+"""Mount points that every image must have."""
 
 NOT_SHOWN = ("dev", "proc", "tmp", "run", "root", "home", "mnt", "media", "lost+found", "boot")
 FIXED_HOMES = ("/root", "/home")
@@ -56,37 +56,38 @@ DEVICE_FILES = {
 
 @dataclass(frozen=True)
 class Machine:
-    """What does not change from task to task."""
+    """What is the same for all tasks."""
 
     bwrap: str
     hidden: tuple[str, ...]
     shown: tuple[str, ...]
-    """Folders that are read-only visible even where a parent is hidden. Init and its Python are among them."""
+    """Folders that stay readable even below a hidden folder. They include init and its Python."""
 
 
 @dataclass(frozen=True)
 class View:
-    """What is particular to one task. Pairs are (path on the machine, path in the task)."""
+    """What is specific to one task. Pairs are (path on the machine, path in the task)."""
 
     host: str
     root: str
-    """The folder of the task: the one that may lie in a folder of the machine, whose other children stay visible."""
+    """The folder of the task: the only one that may be below a folder of the machine, whose other children stay
+    visible."""
 
     writable: tuple[tuple[str, str], ...]
-    """Everything that the job, or its owner before it, may have written to."""
+    """Everything that the job or an earlier job of its owner may have written to."""
 
     readable: tuple[tuple[str, str], ...]
     device_type: str
     device_ids: tuple[int, ...]
     changes_uid: bool
-    """Whether init becomes another user, and needs the right to."""
+    """Whether init switches to another uid, and so needs the capabilities for it."""
 
     image_root: str = ""
-    """Where the files of the task's image are on the machine; empty without an image. They are laid out at IMAGE_ROOT,
-    and init makes that its root."""
+    """Path of the unpacked image on the machine; empty without an image. It is mounted at IMAGE_ROOT, and init changes
+    its root to it."""
 
     drivers: Drivers = field(default_factory=Drivers)
-    """What the image is given of the machine's drivers."""
+    """Files of the machine's drivers that are mounted into the image."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class _Step:
 
 
 def wrap(machine: Machine, view: View) -> list[str]:
-    """Return the command line that comes before init's. Raise Unsupported for what cannot be laid out safely."""
+    """Return the command line to put before init's. Raise Unsupported for mounts that are not safe."""
     _check(machine, view)
     rights = [
         *(("CAP_SETUID", "CAP_SETGID") if view.changes_uid else ()),
@@ -117,12 +118,12 @@ def wrap(machine: Machine, view: View) -> list[str]:
 
 
 def laid_over_image(view: View) -> dict[str, str]:
-    """Return path in the task -> what is laid there, for everything that an image's root has to have a place for."""
+    """Return path in the task -> path on the machine, for everything that needs a mount point in the image."""
     return {**view.drivers.files, **{target: source for source, target in (*view.writable, *view.readable)}}
 
 
 def is_seen(machine: Machine, path: str) -> bool:
-    """Whether a task finds a program of the machine at its path."""
+    """Whether a task can run a program of the machine at its path."""
     real = os.path.realpath(path)
     if any(is_below(real, shown) for shown in machine.shown):
         return True
@@ -130,7 +131,8 @@ def is_seen(machine: Machine, path: str) -> bool:
 
 
 def outermost(hidden: Sequence[str], shown: Sequence[str]) -> tuple[str, ...]:
-    """Return what has to be hidden by itself. To hide what is hidden with a folder around it would tell its name."""
+    """Return the folders to hide, without those inside another hidden folder: a mount there would reveal their
+    names."""
     return tuple(
         path
         for path in dict.fromkeys(hidden)
@@ -144,7 +146,7 @@ def outermost(hidden: Sequence[str], shown: Sequence[str]) -> tuple[str, ...]:
 
 
 def find_homes() -> tuple[str, ...]:
-    """Return the home folders of people on this machine, and of whoever runs the server."""
+    """Return the home folders of the users of this machine, and of the user who runs the server."""
     found = set(FIXED_HOMES) | {os.path.expanduser("~")}
     found |= {entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid >= LEAST_UID_OF_PEOPLE}
     real = {os.path.realpath(home) for home in found} | found
@@ -152,7 +154,7 @@ def find_homes() -> tuple[str, ...]:
 
 
 def _check(machine: Machine, view: View) -> None:
-    """Refuse what would lead through a folder that a user can write to, or lie over what runs with rights."""
+    """Reject mounts below a folder that a user can write to, and mounts over files that privileged code runs."""
     targets = [target for _, target in view.writable]
     trusted = [*(target for _, target in view.readable), *view.drivers.files]
     for target in (*targets, *trusted):
@@ -176,7 +178,7 @@ _SYSTEM_TOPS = {
     *("bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "opt", "proc", "root", "run", "sbin", "sys"),
     *("usr", "var"),
 }
-"""Where no input is ever laid. The allow-list of the launch contract has none of them (`launch/targets.py`)."""
+"""No input is ever mounted below these. The launch contract does not allow them either (`launch/targets.py`)."""
 
 
 def _of_machine(machine: Machine, view: View) -> Iterable[_Step]:
@@ -220,7 +222,7 @@ def _of_what_runs_it(machine: Machine, view: View) -> Iterable[_Step]:
     root = IMAGE_ROOT if view.image_root else ""
     for base in dict.fromkeys(("", root)):
         yield _Step(f"{base}/proc", ("--proc", f"{base}/proc"))
-        # bubblewrap 0.8 leaves it writable for uid 0 even without any capability
+        # bubblewrap 0.8 leaves it writable for uid 0 even without capabilities
         yield _Step(f"{base}/proc/sys", ("--ro-bind", "/proc/sys", f"{base}/proc/sys"))
         yield _Step(f"{base}/dev", ("--dev", f"{base}/dev"))
         yield _Step(f"{base}/dev/shm", ("--perms", "1777", "--tmpfs", f"{base}/dev/shm"))
@@ -238,13 +240,13 @@ def _of_what_runs_it(machine: Machine, view: View) -> Iterable[_Step]:
 
 
 def _resolver() -> list[str]:
-    """The file that /etc/resolv.conf leads to, where it is one of a service."""
+    """The target of /etc/resolv.conf, if it is a file that a service keeps in /run."""
     path = os.path.realpath("/etc/resolv.conf")
     return [path] if path.startswith("/run/") and os.path.exists(path) else []
 
 
 def _still_hidden(machine: Machine, view: View) -> list[str]:
-    """What has to be hidden: not what lies where this task has a folder of its own instead of the machine's."""
+    """The paths to hide, without those that a folder of the task replaces anyway."""
     if view.image_root:
         return list(machine.hidden)
     own = _own_folders(view)
@@ -257,7 +259,7 @@ def _still_hidden(machine: Machine, view: View) -> list[str]:
 
 
 def _own_folders(view: View) -> set[str]:
-    """Folders of the root that are the task's alone: what the machine has of that name is not shown."""
+    """Top-level folders that the task provides itself; the machine's folders of the same names are not shown."""
     if view.image_root:
         return set()
     return {_top(target) for _, target in view.writable if target != view.root} - set(NOT_SHOWN)
@@ -268,7 +270,8 @@ def _top(path: str) -> str:
 
 
 def _parents(paths: Iterable[str], *, hidden: Sequence[str], own: set[str]) -> Iterable[_Step]:
-    """Folders in memory that lead to a path. Named one by one: those that bubblewrap adds by itself are 0700."""
+    """In-memory parent folders of the paths. Created explicitly, because bubblewrap would create them with mode
+    0700."""
     for path in paths:
         for parent in Path(path).parents[:-1]:
             if _is_bare(str(parent), hidden) or _top(str(parent)) in own or not parent.exists():
@@ -282,9 +285,9 @@ def _hidden(path: str) -> _Step:
 
 
 def _opened(view: View, hidden: Sequence[str]) -> Iterable[_Step]:
-    """Make room where the machine has folders: one in memory that shows the same children.
+    """Replace folders of the machine by in-memory folders with the same children, so that mount points can be added.
 
-    It is needed for the task's folder, and for files that the machine lacks.
+    Needed for the task's folder, and for files that the machine does not have.
     """
     if view.image_root:
         return
@@ -298,7 +301,7 @@ def _opened(view: View, hidden: Sequence[str]) -> Iterable[_Step]:
 
 
 def _closed(machine: Machine, view: View) -> Iterable[str]:
-    """Folders in memory in which nothing is to be written; what is bound into them stays as it is."""
+    """In-memory folders to remount read-only; mounts inside them are not affected."""
     hidden = _still_hidden(machine, view)
     opened = [step.path for step in _opened(view, hidden) if "--tmpfs" in step.arguments]
     laid_over = {*(target for _, target in view.writable), *machine.shown}
@@ -306,7 +309,7 @@ def _closed(machine: Machine, view: View) -> Iterable[str]:
 
 
 def _is_bare(path: str, hidden: Sequence[str]) -> bool:
-    """Whether nothing of the machine is shown here, so that any target can be made."""
+    """Whether nothing of the machine is shown here, so that any mount point can be created."""
     return _top(path) in NOT_SHOWN or any(is_below(path, one) for one in hidden)
 
 
@@ -320,7 +323,7 @@ def _same(path: str, *, unless: Sequence[str]) -> Iterable[_Step]:
 
 
 def _sorted(steps: Iterable[_Step]) -> list[_Step]:
-    """Shallow before deep; of two steps at one path the later one counts."""
+    """Sort parents before children; of several steps at one path, keep the last."""
     last = {step.path: step for step in steps}
     return sorted(last.values(), key=lambda step: (step.path.count("/"), step.path))
 

@@ -1,4 +1,4 @@
-"""The programs that run beside tasks, and how they are run."""
+"""The programs that run beside tasks, and the command that runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the programs and packages that jobs like to have are on this machine."""
+"""Find programs and packages on this machine that jobs often use."""
 
 from __future__ import annotations
 
@@ -23,40 +23,40 @@ _PYTHON = re.compile(r"python(3\.[0-9]+)")
 class Interpreter:
     path: str
     version: str
-    """Such as 3.11."""
+    """For example 3.11."""
 
 
 @dataclass(frozen=True)
 class Software:
     names: tuple[str, ...] | None = None
-    """What a job's `python3` can import and its shell can call; None when that Python does not answer."""
+    """Packages and programs that jobs can use; None when the Python that runs Danlu does not answer."""
 
     folders: tuple[Path, ...] = ()
-    """Of Danlu's own packages; those that are installed editable may be anywhere."""
+    """Folders of Danlu's own packages. Editable installs may be anywhere."""
 
     problems: tuple[str, ...] = ()
-    """One sentence for each of these that jobs cannot import."""
+    """One sentence for each package that jobs cannot import."""
 
     interpreter: Interpreter | None = None
-    """The Python that runs Danlu, and jobs that ask for no other; None when it does not answer."""
+    """The Python that runs Danlu and, by default, jobs; None when it does not answer."""
 
     pythons: Mapping[str, Interpreter] = field(default_factory=dict)
     """Version -> Python that jobs can ask for."""
 
     site_packages: str = ""
-    """Where that Python's packages are."""
+    """Site-packages of that default Python."""
 
     pip: str = ""
-    """The Python that has pip; empty when none does."""
+    """A Python that has pip; empty when none does."""
 
     uv: str = ""
-    """Path of uv; empty when it is not there."""
+    """Path of uv; empty when it is not installed."""
 
     scripts: Mapping[str, str] = field(default_factory=dict)
-    """Programs of the server's packages, which its Python runs: name -> text after the first line."""
+    """Scripts of the server's packages for its Python: name -> text without the first line."""
 
     def seen(self, is_seen: Callable[[str], bool]) -> Software:
-        """Those that a task in a sandbox can run."""
+        """The part of this that a task in a sandbox can run."""
         return replace(
             self,
             pythons={version: one for version, one in self.pythons.items() if is_seen(one.path)},
@@ -69,7 +69,7 @@ class Software:
 
 
 def find_software(python: Path, others: Iterable[Path] = ()) -> Software:
-    """Look without importing anything. `others`: interpreters that jobs can ask for, besides those in PATH."""
+    """Inspect without importing packages. `others`: interpreters that jobs can ask for, besides those in PATH."""
     path = f"{python.parent}:{os.environ.get('PATH', os.defpath)}"
     programs = [name for name in PROGRAMS if shutil.which(name, path=path)]
     command = [str(python), "-I", str(NODE_SCRIPTS / "packages.py"), *PACKAGES]
@@ -95,7 +95,8 @@ def find_software(python: Path, others: Iterable[Path] = ()) -> Software:
 
 
 def _find_pythons(others: Iterable[Path], path: str) -> dict[str, Interpreter]:
-    """Interpreters by version; their names tell which they are. Scripts that choose one (pyenv) are none."""
+    """Return version -> interpreter. The version is taken from the file name; wrapper scripts such as pyenv's are
+    skipped."""
     named = [Path(folder, name) for folder in path.split(":") for name in _names(folder)]
     found: dict[str, Interpreter] = {}
     for place in (*others, *named):
@@ -121,7 +122,7 @@ def _is_script(path: Path) -> bool:
 
 
 def _scripts(folder: Path) -> dict[str, str]:
-    """Programs that the Python of this folder runs. `pip` is another in every task."""
+    """Scripts of this folder that its Python runs. `pip` is left out: every task has its own."""
     found = {}
     for path in sorted(folder.iterdir()):
         if path.is_symlink() or not path.is_file() or path.name.startswith(("pip", "python")):

@@ -1,4 +1,4 @@
-"""Runs tasks on a Ray cluster. `docs/architecture/engine-ray.md` tells how. Only `driver` and `agent` import Ray."""
+"""Runs tasks on a Ray cluster. See `docs/architecture/engine-ray.md`. Only `driver` and `agent` import Ray."""
 
 from danlu.engines.ray.engine import RayEngine
 

@@ -1,7 +1,7 @@
-"""What runs on every node of a Ray cluster: an actor that holds a `LocalEngine` and does what the server asks.
+"""The actor on every node of a Ray cluster: it holds a `LocalEngine` and carries out the server's requests.
 
-It owns no process. The engine starts the shims detached, so that neither the actor's end nor Ray's touches them, and
-a new actor finds them by their folders.
+It owns no process. The engine starts shims detached, so they survive the end of the actor and of Ray, and a new actor
+finds them by their folders.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ RENEW_SECONDS = 5.0
 
 
 class Agent:
-    """The class of the actor. Arguments and answers are plain data, so that two versions can tell each other apart."""
+    """The class of the actor. Arguments and answers are plain data, so that different versions can detect each
+    other."""
 
     def __init__(self, settings: str, address: str, node_id: str) -> None:
-        """`settings`: JSON, `work_dir` may begin with ~. `address` of this node, and `node_id` as Ray has it."""
+        """`settings`: JSON; `work_dir` may start with ~. `address`: of this node. `node_id`: Ray's id of it."""
         _be_ordinary()
         chosen = EngineSettings.model_validate_json(settings)
         work_dir = chosen.work_dir.expanduser()
-        others = work_dir.parent  # of nodes that have the same disk
+        others = work_dir.parent  # hides the folders of other nodes on the same disk
         chosen = chosen.model_copy(
             update={"work_dir": work_dir, "hide": (*chosen.hide, others, *private_paths(session_dir()))}
         )
@@ -74,7 +75,7 @@ class Agent:
         }
 
     def do(self, version: str, action: str, *arguments: Any) -> Answer:
-        """Carry out one request. What the engine refuses is an answer, not an error of the actor."""
+        """Carry out one request. A rejection by the engine is returned as an answer, not raised."""
         if version != __version__:
             return "refused", "EngineUnavailable", f"the agent is Danlu {__version__}, and the server is {version}"
         try:
@@ -105,7 +106,7 @@ class Agent:
     def _read_log_piece(
         self, handle: HandleFields, offset: int, limit: int, mark: int, way: tuple[str, int, bytes] | None
     ) -> tuple[PickleBuffer | None, int, list[tuple[int, float]]]:
-        """The bytes, unless they were sent to the driver, how many there are, and the marks."""
+        """Return (bytes, or None if they were sent to the driver; number of bytes; marks)."""
         data: bytes | None = b""
         size = 0
         with contextlib.suppress(FileNotFoundError), self._engine.log_file(handle_of(handle)).open("rb") as log:
@@ -114,7 +115,7 @@ class Agent:
                 size = bring(log.fileno(), Way(*way), offset=offset, size=found)
             data = None if size else os.pread(log.fileno(), found, offset)
             size = size if data is None else len(data)
-        # a PickleBuffer is not copied by pickling
+        # pickling does not copy a PickleBuffer
         return None if data is None else PickleBuffer(data), size, self._read_marks(handle, mark)
 
     def _read_marks(self, handle: HandleFields, offset: int) -> list[tuple[int, float]]:
@@ -126,9 +127,9 @@ class Agent:
 
 
 class _Lease:
-    """Looks at the cluster, and renews the lease of this node's tasks for as long as it says that the node is alive.
+    """Polls the cluster, and renews the lease of this node's tasks while the cluster reports the node as alive.
 
-    What it sees of machines is closed to the node's tasks, those that run included.
+    Blocks traffic from the node's tasks, including running ones, to all machines of the cluster.
     """
 
     def __init__(
@@ -138,19 +139,19 @@ class _Lease:
         self._node_id = node_id
         self._keep_away_from = keep_away_from
         self._addresses: set[str] = set()
-        """Of all nodes that the cluster has had."""
+        """Addresses of all nodes that the cluster has ever had."""
 
         self.knows_the_cluster = False
         self._look()
 
     def keep(self) -> None:
-        """Never returns."""
+        """Loop forever."""
         while True:
             time.sleep(min(RENEW_SECONDS, self._seconds / 5))
             self._look()
 
     def _look(self) -> None:
-        """What counts is when it was asked, not when the answer came."""
+        """The lease counts from the time of the request, not of the answer."""
         import ray
 
         asked_at = lease.now()
@@ -161,14 +162,14 @@ class _Lease:
             self._addresses.update(node["NodeManagerAddress"] for node in nodes)
             self._keep_away_from(sorted(self._addresses))
             self.knows_the_cluster = True
-        except Exception as error:  # the head is away, or the disk is full: the next look may succeed
+        except Exception as error:  # the head is offline, or the disk is full: the next call may succeed
             print(f"the lease cannot be renewed: {error}", file=sys.stderr)
 
 
 def _be_ordinary() -> None:
-    """Ray's workers are nicer than others and the first to go when memory runs out; tasks would inherit both.
+    """Undo the niceness and the OOM score that Ray gives its workers, because tasks would inherit them.
 
-    Niceness belongs to a thread; only root may lower it.
+    Niceness is per thread; only root can lower it.
     """
     for thread in os.listdir("/proc/self/task"):
         try:

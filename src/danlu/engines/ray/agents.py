@@ -1,4 +1,4 @@
-"""The agents of a cluster: one actor per node, detached, made where it is missing and asked by the node's name."""
+"""The agents of a cluster: one detached actor per node, created when missing, called by the node's name."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from danlu.errors import EngineUnavailable
 
 KEEP_SECONDS = 2.0
 FRESH_SECONDS = 15.0
-"""A table of nodes that is older says nothing about which nodes are gone."""
+"""Older node tables are not used to decide that a node is gone."""
 
 START_SECONDS = 60.0
-"""How long the first look waits for new agents: their processes import Danlu and try out the machine."""
+"""How long the first call waits for new agents, which import Danlu and probe their machine."""
 
 TRY_AGAIN_SECONDS = 60.0
-"""After so long a node that cannot be used is tried again: somebody may have installed what it lacks."""
+"""How often an unusable node gets a new agent: an admin may have installed what it lacked."""
 
 NAME_SECONDS = 10.0
-"""How long the name of an agent that was ended may stay taken."""
+"""How long to wait for the name of a killed agent to become free."""
 
 CONCURRENT_CALLS, CONCURRENT_SHELLS = 16, 64
 SHELLS = "shells"
@@ -39,7 +39,7 @@ log = logging.getLogger("danlu.ray")
 
 
 class RayNode(NamedTuple):
-    """A node as Ray has it."""
+    """A node as Ray describes it."""
 
     id: str
     name: str
@@ -52,36 +52,36 @@ class Agents:
         self._config = config
         self._lock = threading.Lock()
         self._nodes: dict[str, RayNode] = {}
-        """By name; those that are alive."""
+        """Alive nodes by name."""
 
         self._looked_at = float("-inf")
         self._gone_since: dict[str, float] = {}
-        """By name: nodes that somebody asked for and that Ray has not got."""
+        """By name: nodes that were requested and that Ray does not list."""
 
-        # all of these by Ray's id of the node, which a node that is started again has anew
+        # the dicts below are keyed by Ray's node id, which changes when a node restarts
         self._handles: dict[str, ActorHandle] = {}
         self._greetings: dict[str, Any] = {}
         self._infos: dict[str, dict[str, Any]] = {}
         self._problems: dict[str, str] = {}
         self._tried_at: dict[str, float] = {}
-        """When the agent of a node that cannot be used was last ended for a new one."""
+        """When the agent of an unusable node was last replaced."""
 
         self._everybody_answered = threading.Event()
 
     def keep(self) -> None:
-        """Look after the agents for ever."""
+        """Create, check and replace agents, forever."""
         begun = time.monotonic()
         while True:
             try:
                 self._look()
-            except Exception as error:  # the cluster is away: what was seen last stays
+            except Exception as error:  # the cluster is offline: keep what was seen last
                 log.warning("cannot look after the agents: %s", _short(error))
             if time.monotonic() - begun > START_SECONDS or not self._waits_for_answers():
                 self._everybody_answered.set()
             time.sleep(KEEP_SECONDS if self._everybody_answered.is_set() else 0.1)
 
     def nodes(self, held: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:
-        """The nodes of the cluster, as `NodeInfo` has them; those that cannot be used hold no tasks and say why."""
+        """Return the fields of `NodeInfo` for every node. Unusable nodes have no capacity and state the problem."""
         self._everybody_answered.wait(START_SECONDS)
         available = ray._private.state.available_resources_per_node()
         with self._lock:
@@ -99,11 +99,11 @@ class Agents:
             ]
 
     def call_shell(self, calls: Sequence[Call], seconds: float) -> list[Answer]:
-        """The same for what waits for somebody who types: it has threads of its own, here and on the node."""
+        """Like `call`, for interactive requests: these have threads of their own, here and on the node."""
         return self.call(calls, seconds, group=SHELLS)
 
     def call(self, calls: Sequence[Call], seconds: float, *, group: str | None = None) -> list[Answer]:
-        """Ask several agents at once. Who does not answer within some seconds is unknown; nobody waits for it."""
+        """Call several agents at once. One that does not answer in time gets "unknown"."""
         answers = [self._absent(call.node) for call in calls]
         asked = {}
         for number, call in enumerate(calls):
@@ -126,14 +126,14 @@ class Agents:
         return answers
 
     def resource_of(self, node: str) -> str:
-        """The resource that only this node has."""
+        """Return the custom resource that exists on this node only."""
         with self._lock:
             if node not in self._nodes:
                 raise EngineUnavailable(f"{node} is not part of the cluster")
             return f"node:{self._nodes[node].address}"
 
     def _absent(self, node: str) -> Answer:
-        """The answer for a node without an agent: since when Ray has not had it, when that is known."""
+        """The answer for a node without an agent: "gone", with the time since it is missing, or "unknown"."""
         now = time.monotonic()
         with self._lock:
             if node in self._nodes or now - self._looked_at > FRESH_SECONDS:
@@ -146,7 +146,7 @@ class Agents:
             return self._handles.get(found.id) if found is not None else None
 
     def _drop(self, node: str) -> None:
-        """Have the agent of a node made anew."""
+        """Have a new agent created for a node."""
         with self._lock:
             found = self._nodes.get(node)
             if found is not None:
@@ -157,9 +157,9 @@ class Agents:
             known.pop(node_id, None)
 
     def _try_again(self) -> None:
-        """Hand over to new agents where one cannot be used: they run what is installed on the node now.
+        """Replace the agents of unusable nodes: new ones use what is installed on the node now.
 
-        What is wrong stays said meanwhile. The tasks do not notice: nobody owns their shims.
+        Reported problems stay visible meanwhile. Tasks are not affected: their shims are detached.
         """
         now = time.monotonic()
         with self._lock:
@@ -202,13 +202,13 @@ class Agents:
             return not self._looked_at > 0 or any(node.id not in known for node in self._nodes.values())
 
     def _make(self, node: RayNode) -> ActorHandle:
-        """The agent of a node: the one that is there, or a new one."""
+        """Get the agent of a node, or create it."""
         shared = self._config["settings"]
         settings = {
             **shared,
             "node_name": node.name,
             "work_dir": f"{self._config['node_dir']}/{shared['server_id']}/{node.name}",
-            # two nodes may be two containers of one machine, which share its control groups
+            # two nodes may be containers on one machine, which share its cgroups
             "server_id": f"{shared['server_id']}-{node.name.replace('.', '-')}",
         }
         actor = ray.remote(concurrency_groups={SHELLS: CONCURRENT_SHELLS})(Agent).options(
@@ -234,7 +234,7 @@ class Agents:
             node = waiting[reference]
             try:
                 kind, value, message = ray.get(reference, timeout=0)
-            except ActorUnavailableError:  # it is being started again
+            except ActorUnavailableError:  # it is being restarted
                 kind, value, message = "again", None, ""
             except RayError as error:
                 kind, value, message = "broken", None, f"Danlu's agent cannot run here: {last_line(error)}"
@@ -250,7 +250,7 @@ class Agents:
 
 
 def alive_nodes() -> list[RayNode]:
-    """The nodes that Ray has and that are for work: one without any CPU, such as many a head, is not."""
+    """The nodes that can run work. Nodes without CPUs, as many heads are, cannot."""
     return [
         RayNode(node["NodeID"], node["NodeName"], node["NodeManagerAddress"], node["Resources"])
         for node in ray.nodes()
@@ -259,7 +259,7 @@ def alive_nodes() -> list[RayNode]:
 
 
 def _wait_until_free(names: Sequence[str]) -> None:
-    """Until no actor has one of these names: whoever asks for it too early gets the one that is ending."""
+    """Wait until no actor has one of these names: a lookup before that returns the actor that is ending."""
     give_up_at = time.monotonic() + NAME_SECONDS
     for name in names:
         while _is_taken(name) and time.monotonic() < give_up_at:
@@ -275,7 +275,7 @@ def _is_taken(name: str) -> bool:
 
 
 def all_addresses() -> list[str]:
-    """Of every machine that the cluster has or had."""
+    """Addresses of all machines that the cluster has or had."""
     return sorted({node["NodeManagerAddress"] for node in ray.nodes()})
 
 
@@ -285,6 +285,6 @@ def _short(error: Exception) -> str:
 
 
 def last_line(error: Exception) -> str:
-    """What an error says at its end, or its name."""
+    """The last line of an error message, or the name of its class."""
     lines = str(error).strip().splitlines()
     return lines[-1].strip() if lines else type(error).__name__

@@ -1,4 +1,4 @@
-"""How much of a node is Danlu's to give: what its agent found, less what Ray does not have or others hold. Pure."""
+"""How much of a node Danlu may use: what its agent found, limited to what Ray has and other users leave. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from danlu.launch import TaskPlan
 
 RESOURCES = {"gpu": "GPU", "npu": "NPU"}
-"""Our device type -> Ray's name for it; other types have our name in capital letters."""
+"""Our device type -> Ray's resource. Others have our name in upper case."""
 
 
 def resource_of(device_type: str) -> str:
@@ -16,7 +16,7 @@ def resource_of(device_type: str) -> str:
 
 
 def needs(tasks: Sequence[TaskPlan], simulated: frozenset[str]) -> dict[str, float]:
-    """What the tasks on one node take of it, in Ray's names. Devices that do not exist are none of Ray's business."""
+    """Ray resources that the tasks need on one node. Simulated devices are unknown to Ray and not counted."""
     wanted: dict[str, float] = {}
     for task in tasks:
         amounts = {"CPU": task.cpus or 0.0, "memory": float(task.memory_bytes or 0)}
@@ -35,7 +35,7 @@ def describe(
     free: Mapping[str, float],
     ours: Mapping[str, float],
 ) -> dict[str, Any]:
-    """The fields of `NodeInfo` for Danlu's policy."""
+    """The fields of `NodeInfo`, as the scheduling policy uses them."""
     others = {name: amount - free.get(name, 0.0) - ours.get(name, 0.0) for name, amount in total.items()}
     held = {name: amount for name, amount in others.items() if amount > PRECISION}
     devices, notes = _devices(info["devices"], total, held)
@@ -49,18 +49,19 @@ def describe(
 
 
 def unusable(name: str, problem: str) -> dict[str, Any]:
-    """The fields of `NodeInfo` for a node that cannot hold any task."""
+    """The fields of `NodeInfo` of a node that cannot run tasks."""
     return {"name": name, "cpus": 0.0, "memory_bytes": 0, "max_tasks": 0, "missing": [f"Not used: {problem}"]}
 
 
 PRECISION = 0.005
-"""Ray counts in ten-thousandths; bundles are tied to their node by a thousandth each."""
+"""Ray counts in ten-thousandths, and each bundle takes a thousandth of its node's own resource."""
 
 
 def _devices(
     found: Sequence[dict[str, Any]], total: Mapping[str, float], held: Mapping[str, float]
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Devices that Ray has too. Ray does not say which ones others hold, so of such a type none are given."""
+    """Devices that Ray has too. Ray does not tell which ones others hold, so a type that others use is left out
+    entirely."""
     kept, notes = [], {}
     for device in found:
         resource = resource_of(device["type"])

@@ -1,7 +1,7 @@
-"""The process that speaks to Ray for a server: `python -m danlu.engines.ray.driver DESCRIPTOR`.
+"""The server's process for Ray: `python -m danlu.engines.ray.driver DESCRIPTOR`.
 
-Reads requests from the descriptor, answers each by its number, and ends with the server. All it knows is in the
-cluster: a new one goes on where this one stopped.
+Reads requests from the descriptor, answers each by its number, and ends with the server. It has no state of its own: a
+new driver continues where the last one stopped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from danlu.node.supervise import linux
 
 SHELL_REQUEST, LOG_REQUEST, AGENTS_REQUEST = "call_shell", "copy_log", "call"
 NUM_THREADS = {AGENTS_REQUEST: 24, LOG_REQUEST: 8, SHELL_REQUEST: 256}
-"""Of requests that wait for agents. What asks the head may wait for minutes while it is away."""
+"""Threads for requests to agents. Requests to the head have their own, because they may wait minutes while it is
+offline."""
 
 NUM_HEAD_THREADS = 8
 NO_TOKEN = (
@@ -50,7 +51,7 @@ def main(descriptor: int) -> None:
     sending = threading.Lock()
 
     def answer(number: int, request: tuple[str, Sequence[Any]], *, give_up_at: float) -> None:
-        if time.monotonic() > give_up_at:  # nobody waits for it any more
+        if time.monotonic() > give_up_at:  # the caller has given up
             return
         found = do(*request)
         with sending:
@@ -61,7 +62,7 @@ def main(descriptor: int) -> None:
     try:
         while True:
             number, request, seconds = line.recv()
-            if request is None:  # whoever waits in vain asks whether anybody is here
+            if request is None:  # a ping from a caller that timed out: is the driver still alive?
                 with sending:
                     line.send((number, None))
                 continue
@@ -71,7 +72,7 @@ def main(descriptor: int) -> None:
 
 
 def _open(config: dict[str, Any]) -> Do:
-    """Connect. What makes that impossible is the answer to every request."""
+    """Connect. If that fails, every request is answered with the reason."""
     try:
         if not config["is_insecure"] and is_open(config["address"]):
             raise InvalidInput(NO_TOKEN.format(address=config["address"]))
@@ -110,7 +111,7 @@ class Driver:
             return "done", self._requests[request](*arguments), ""
         except DanluError as error:
             return "refused", type(error).__name__, error.message
-        except Exception as error:  # whatever Ray says means that nobody knows
+        except Exception as error:  # any error of Ray means that the outcome is unknown
             return "unknown", None, f"Ray: {type(error).__name__}: {last_line(error)}"
 
     def _nodes(self) -> list[dict[str, Any]]:

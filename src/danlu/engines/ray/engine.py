@@ -1,4 +1,4 @@
-"""The Ray engine: tasks on the nodes of a Ray cluster, each node looked after by an agent with a `LocalEngine`."""
+"""The Ray engine: tasks on the nodes of a Ray cluster, where an agent on each node holds a `LocalEngine`."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ CONNECT_SECONDS = 90.0
 ANSWER_SECONDS = 4.0
 START_SECONDS = 12.0
 START_PAUSE_SECONDS = 20.0
-"""After a node did not answer to a start, that attempt is tried again after so long: others need the scheduler too."""
+"""Pause before an attempt is started again when a node did not answer, so that other jobs get the scheduler's time."""
 
 UNDO_SECONDS, UNDO_PAUSE_SECONDS = 5.0, 0.1
 RESERVE_SECONDS = 2.0
 HEAD_PAUSE_SECONDS = 10.0
-"""After a head did not answer, it is asked again after so long."""
+"""Pause before the head is asked again when it did not answer."""
 
 STOPPING_SECONDS = 30.0
-"""More than a task needs to stop once its lease has run out."""
+"""More than a task needs to stop after its lease has expired."""
 
 DEFAULT_NODE_DIR = Path("~/.danlu/nodes")
 _Placed = TypeVar("_Placed", Handle, TaskPlan)
@@ -62,7 +62,7 @@ class RayEngine(Engine):
         engine = cls(settings)
         try:
             engine.nodes_within(CONNECT_SECONDS)
-        except BaseException:  # nobody else would end its process
+        except BaseException:  # no other reference to it exists that could end its process
             engine.close()
             raise
         return engine
@@ -79,7 +79,7 @@ class RayEngine(Engine):
         self._simulated = frozenset(device.type for device in settings.simulated)
         node_dir = settings.node_dir or DEFAULT_NODE_DIR
         self._node_dir = node_dir.expanduser() / settings.server_id
-        """Of tasks, on every node; this machine may share a disk with one."""
+        """Folder of tasks on every node; this machine may share a disk with a node."""
 
         self._link = Link(
             {
@@ -93,7 +93,7 @@ class RayEngine(Engine):
         )
 
     def close(self) -> None:
-        """End the process that speaks to Ray. Tasks go on."""
+        """End the driver process. Tasks keep running."""
         self._link.close()
 
     def nodes(self) -> Sequence[NodeInfo]:
@@ -126,11 +126,11 @@ class RayEngine(Engine):
             raise
         except EngineUnavailable as error:
             if any(one is None or one.state is not TaskState.LOST for one in self.poll(handles)):
-                raise EngineUnreachable(error.message) from error  # an earlier call may have started some of it
+                raise EngineUnreachable(error.message) from error  # an earlier call may have started some tasks
             raise
         self._start_not_before.pop(key, None)
         unknown = [message for kind, _, message in answers if kind == "unknown"]
-        if unknown:  # it may have been started, or still be: neither given up nor undone, but completed later
+        if unknown:  # some tasks may have started: neither give up nor undo, the next call completes the start
             self._start_not_before[key] = time.monotonic() + START_PAUSE_SECONDS
             raise EngineUnreachable(unknown[0])
         problems = [answer for answer in answers if answer[0] != "done"]
@@ -164,14 +164,15 @@ class RayEngine(Engine):
         )
 
     def _undo(self, handles: Sequence[Handle], why: str) -> None:
-        """End what was started. Raise EngineUnreachable when that is not certain: a retry would run beside it."""
+        """Stop what was started. Raise EngineUnreachable when that is not certain, because a retry would run beside
+        it."""
         give_up_at = time.monotonic() + UNDO_SECONDS
         self.stop(handles, 0.0)
         while any(one is None or not task_ended(one.state) for one in self.poll(handles)):
             if time.monotonic() > give_up_at:
                 raise EngineUnreachable(why)
             time.sleep(UNDO_PAUSE_SECONDS)
-        # else those that ended would be taken for ranks that have run
+        # otherwise ended tasks would count as ranks that have run
         forget = (Call(node, "forget", (handles[0].job_id, handles[0].attempt)) for node in _by_node(handles))
         if any(kind not in ("done", "gone") for kind, _, _ in self._call(forget, seconds=ANSWER_SECONDS)):
             raise EngineUnreachable(why)
@@ -201,7 +202,7 @@ class RayEngine(Engine):
         return [LogMark(offset=at, at=when) for at, when in self._ask(handle, "read_marks", offset)]
 
     def copy_log(self, handle: Handle, offset: int, *, limit: int, after_mark: int, path: Path, at: int) -> CopiedLog:
-        """The driver writes the bytes: they need not pass through the link and the server's own process."""
+        """The driver writes the bytes, so that they do not pass through the link and the server's process."""
         call = Call(handle.node, "read_log_piece", (fields_of(handle), offset, limit, after_mark))
         target = (str(path), at, limit)
         size, marks = self._link.ask("copy_log", call, ANSWER_SECONDS, target, seconds=ANSWER_SECONDS + 1.0)
@@ -211,7 +212,7 @@ class RayEngine(Engine):
         return self.read_usages([(handle, generation, offset)])[0]
 
     def read_usages(self, asked: Sequence[tuple[Handle, int, int]]) -> Sequence[UsagePiece | None]:
-        """One call per node. What a node does not say is not new."""
+        """One call per node. None for tasks of nodes that do not answer."""
         known = {handle: (generation, offset) for handle, generation, offset in asked}
         by_node = _by_node(known)
         answers = self._call(
@@ -253,7 +254,7 @@ class RayEngine(Engine):
         return RayChannel(ask, apart=apart)
 
     def forget(self, job_id: str, attempt: int) -> None:
-        """The processes first, then what they held."""
+        """Processes first, then their reservation."""
         nodes = [node.name for node in self.nodes()]
         for answer in self._call((Call(node, "forget", (job_id, attempt)) for node in nodes), seconds=ANSWER_SECONDS):
             value_of(answer)
@@ -270,7 +271,7 @@ class RayEngine(Engine):
         return sorted(found)
 
     def _overlays(self, plan: Plan, nodes: Sequence[str]) -> dict[str, tuple[Any, ...]]:
-        """Node -> the fields of its `Overlay`."""
+        """Return node -> fields of its `Overlay`."""
         known = {info.name: info.address for info in self.nodes()}
         gone = [node for node in nodes if node not in known]
         if gone:
@@ -283,8 +284,8 @@ class RayEngine(Engine):
         }
 
     def _ask_head(self, request: str, *arguments: Any, seconds: float) -> Any:
-        """What only the head of the cluster knows. While it is away nobody waits for it twice: running tasks need the
-        scheduler's time."""
+        """Ask what only the head of the cluster knows. While it is offline, fail at once instead of waiting again:
+        running tasks need the scheduler's time."""
         if time.monotonic() < self._head_away_until:
             raise EngineUnreachable("the head of the Ray cluster does not answer")
         try:
@@ -303,7 +304,7 @@ class RayEngine(Engine):
 
 
 def _for_nodes(settings: EngineSettings) -> dict[str, Any]:
-    """What the agents' engines are set up with; what differs from node to node is left to the agents."""
+    """Settings of the agents' engines, without those that each agent sets itself."""
     of_the_server = {"work_dir", "node_name", "python", "node_dir", "ray_address", "insecure_ray"}
     shared = settings.model_dump(mode="json", exclude=of_the_server)
     return {**shared, "task_lease_seconds": settings.lease_seconds}

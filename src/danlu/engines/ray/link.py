@@ -1,7 +1,7 @@
-"""The server's line to Ray: a process of its own, which is started again when it ends.
+"""The server's connection to Ray: a separate driver process, which is restarted when it ends.
 
-Ray ends a process that has lost its cluster for too long, keeps threads and sockets of its own, and has a token that
-nobody else needs. None of that is for the server's own process.
+Ray kills a process that has lost its cluster for too long, runs threads and sockets of its own, and holds a token. None
+of that belongs in the server's process.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from danlu.errors import EngineUnavailable, EngineUnreachable
 
 START_AGAIN_SECONDS = 3.0
 SEND_SECONDS = 3.0
-"""A driver that takes no request for so long has stopped for good."""
+"""A driver that accepts no request for this long is considered dead."""
 
 HUNG_SECONDS = 120.0
-"""So has one that says nothing for so long while somebody waits in vain: more than it takes to connect."""
+"""A driver that sends nothing for this long while a request times out is considered dead. Longer than it needs to
+connect."""
 
 
 class Link:
@@ -47,7 +48,7 @@ class Link:
         self._is_closed = False
 
     def ask(self, request: str, *arguments: Any, seconds: float) -> Any:
-        """Have the driver do something. Raise EngineUnreachable when there is no answer within some seconds."""
+        """Send a request to the driver. Raise EngineUnreachable when there is no answer in time."""
         number, future = next(self._numbers), Future[Answer]()
         self._waiting[number] = future
         try:
@@ -65,11 +66,11 @@ class Link:
             try:
                 line.send(message)
             except OSError as error:
-                self._end()  # a part of the message may be in the line
+                self._end()  # the connection may hold part of the message
                 raise EngineUnavailable(f"the process that speaks to Ray has ended: {error}") from error
 
     def _end_if_hung(self) -> None:
-        """Only one that does not even answer this is ended: the others wait for the cluster."""
+        """Kill the driver only if it does not even answer pings: otherwise it is waiting for the cluster."""
         if time.monotonic() > self._heard_at + self._hung_seconds:
             with self._lock:
                 self._end()
@@ -82,13 +83,13 @@ class Link:
             self._process.kill()
 
     def close(self) -> None:
-        """End the driver. The cluster keeps what runs there."""
+        """End the driver. What runs in the cluster is not affected."""
         with self._lock:
             self._is_closed = True
             if self._line is not None:
                 self._line.close()
             if self._process is not None:
-                self._process.kill()  # it holds nothing, and Ray would print a trace at SIGTERM
+                self._process.kill()  # it has no state, and Ray would print a traceback on SIGTERM
                 self._process.wait()
 
     def _connect(self) -> Connection:

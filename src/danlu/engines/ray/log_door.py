@@ -1,13 +1,12 @@
-"""Where agents bring long pieces of logs: a port of the driver, on the address that its node has in the cluster.
+"""A port of the driver to which agents send long log pieces directly, on its node's address in the cluster.
 
-Ray's object store copies what passes several times on both machines. Here the kernel sends the bytes from the log's
-file and writes them into the store's file; no process sees them. A ticket, which came to the agent through Ray, lets it
-in with one piece:
+Ray's object store copies data several times on both machines. Here the kernel sends bytes from the log file and writes
+them to the store's file, without copies in user space. A ticket, which the agent got through Ray, authorizes one piece:
 
     agent -> driver      ticket (32 bytes), the bytes of the piece, end
 
-An agent sends for some seconds at most: over a slow line pieces are shorter, and what has come of one counts. Whatever
-is wrong with this way, the piece goes through Ray.
+Sending has a time limit: on a slow network only part of a piece arrives, and that part is used. When this path fails,
+the piece goes through Ray.
 """
 
 from __future__ import annotations
@@ -27,25 +26,25 @@ from typing import NamedTuple
 
 TICKET_BYTES = 32
 MIN_BYTES = 256 << 10
-"""Less goes with the answer."""
+"""Shorter pieces are sent with the answer."""
 
 CONNECT_SECONDS, TICKET_SECONDS = 1.0, 5.0
 SEND_SECONDS = 1.5
-"""How long a piece is sent; less than whoever asked for it waits."""
+"""Time limit for sending a piece; shorter than the timeout of the request."""
 
 UNSENT_BYTES = 256 << 10
-"""So much of what was sent the kernel may keep back: what it holds when the time is over still has to arrive."""
+"""Limit of unsent bytes in the kernel's buffer: they still have to arrive after the time limit."""
 
 PIPE_BYTES = 1 << 20
 MAX_VISITORS = 64
 AGAIN_SECONDS = 600.0
-"""A node that did not find the way is sent on it again after so long."""
+"""When to try again for a node that could not connect."""
 
 log = logging.getLogger("danlu.ray")
 
 
 class Way(NamedTuple):
-    """How an agent gets in with one piece. Plain data for the other side."""
+    """Address and ticket for one piece. Sent to the agent as plain data."""
 
     address: str
     port: int
@@ -53,7 +52,7 @@ class Way(NamedTuple):
 
 
 class Expected:
-    """A piece that an agent was asked for: where its bytes belong, and how many have come."""
+    """A requested piece: where its bytes are written, and how many have arrived."""
 
     def __init__(self, path: str, *, at: int, most: int) -> None:
         self._path, self._at, self._most = path, at, most
@@ -61,13 +60,13 @@ class Expected:
         self.is_given_up = False
         self.size = 0
         self.problem: OSError | None = None
-        """Why they could not be written."""
+        """Why the bytes could not be written."""
 
     def wait(self, seconds: float) -> None:
         self._ended.wait(seconds)
 
     def take(self, visitor: socket.socket, silent_seconds: float) -> None:
-        """Write what comes, until it ends, or until the visitor is silent for so long."""
+        """Write received bytes until the sender closes the connection or is silent for too long."""
         try:
             with _opened(self._path) as file, _pipe() as (filling, emptying):
                 while not self.is_given_up and (count := self._fill(filling, visitor, silent_seconds=silent_seconds)):
@@ -84,13 +83,13 @@ class Expected:
             if not most or not _is_ready(visitor, select.POLLIN, seconds=silent_seconds):
                 return 0
             return os.splice(visitor.fileno(), pipe, most)
-        except OSError:  # it hung up, and what has come is right
+        except OSError:  # the sender disconnected; what has arrived is valid
             return 0
 
 
 class LogDoor:
     def __init__(self, address: str, *, ticket_seconds: float = TICKET_SECONDS) -> None:
-        """`address`: of this machine in the cluster. `ticket_seconds`: so long a visitor may be silent."""
+        """`address`: of this machine in the cluster. `ticket_seconds`: how long a sender may be silent."""
         self._ticket_seconds = ticket_seconds
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._listener = socket.create_server((address, 0), family=family, backlog=MAX_VISITORS)
@@ -105,13 +104,13 @@ class LogDoor:
         return time.monotonic() > self._closed_for.get(node, float("-inf"))
 
     def close_for(self, node: str) -> None:
-        """For a while: its pieces come through Ray."""
+        """Send the node's pieces through Ray for some time."""
         log.info("%s cannot send logs to %s port %s: they go through Ray", node, self._address, self._port)
         self._closed_for[node] = time.monotonic() + AGAIN_SECONDS
 
     @contextlib.contextmanager
     def expect(self, path: str, *, at: int, most: int) -> Iterator[tuple[Way, Expected]]:
-        """A way for one piece of at most so many bytes. It ends with the context."""
+        """Expect one piece of at most `most` bytes. The ticket is valid inside the context only."""
         way, expected = (
             Way(self._address, self._port, secrets.token_bytes(TICKET_BYTES)),
             Expected(path, at=at, most=most),
@@ -129,7 +128,7 @@ class LogDoor:
         while True:
             try:
                 visitor, _ = self._listener.accept()
-            except OSError as error:  # such as too many open files
+            except OSError as error:  # for example too many open files
                 log.warning("no logs can be taken: %s", error)
                 time.sleep(1.0)
                 continue
@@ -150,13 +149,13 @@ class LogDoor:
             self._visitors.release()
 
     def _of_ticket(self, ticket: bytes) -> Expected | None:
-        """Once."""
+        """A ticket is valid once."""
         with self._lock:
             return self._expected.pop(ticket, None)
 
 
 def open_door(address: str, env: Mapping[str, str] = os.environ) -> LogDoor | None:
-    """None where Ray's own traffic is encrypted: then logs go with it."""
+    """Return None when Ray's own traffic is encrypted: logs must be too, so they go through Ray."""
     if env.get("RAY_USE_TLS", "0").lower() not in ("", "0", "false"):
         return None
     try:
@@ -167,10 +166,8 @@ def open_door(address: str, env: Mapping[str, str] = os.environ) -> LogDoor | No
 
 
 def bring(log: int, way: Way, *, offset: int, size: int, seconds: float = SEND_SECONDS) -> int:
-    """Send a part of a file, for so many seconds; return how many bytes were sent, 0 when there is no way.
-
-    The agent's side.
-    """
+    """Agent side: send part of a file within a time limit. Return the number of bytes sent; 0 when it cannot
+    connect."""
     sent = 0
     try:
         with socket.create_connection((way.address, way.port), CONNECT_SECONDS) as driver:
@@ -182,19 +179,19 @@ def bring(log: int, way: Way, *, offset: int, size: int, seconds: float = SEND_S
                 if not count:
                     break
                 sent += count
-    except OSError:  # there is no way, or it broke
+    except OSError:  # cannot connect, or disconnected
         pass
     return sent
 
 
 def write_piece(path: str, data: memoryview, *, at: int) -> None:
-    """Write a piece that came with the answer."""
+    """Write a piece that arrived with the answer."""
     with _opened(path) as file:
         _write(file, data, at=at)
 
 
 def _read_ticket(visitor: socket.socket, seconds: float) -> bytes:
-    """Within so many seconds altogether, however slowly it comes."""
+    """Read the ticket with one deadline for all of it, so that a slow sender cannot hold the connection."""
     until, ticket = time.monotonic() + seconds, b""
     while len(ticket) < TICKET_BYTES:
         visitor.settimeout(max(0.001, until - time.monotonic()))
@@ -215,7 +212,7 @@ def _opened(path: str) -> Iterator[int]:
 
 
 def _is_ready(connected: socket.socket, event: int, *, seconds: float) -> bool:
-    """Wait until something can be sent or received, for so many seconds."""
+    """Wait until the socket can be read or written, for at most `seconds`."""
     waiting = select.poll()
     waiting.register(connected, event)
     return bool(waiting.poll(max(0.0, seconds) * 1000))
@@ -223,10 +220,10 @@ def _is_ready(connected: socket.socket, event: int, *, seconds: float) -> bool:
 
 @contextlib.contextmanager
 def _pipe() -> Iterator[tuple[int, int]]:
-    """The end to fill and the end to empty."""
+    """Return (write end, read end)."""
     emptying, filling = os.pipe2(os.O_CLOEXEC)
     try:
-        with contextlib.suppress(OSError):  # a user may have only so many large ones
+        with contextlib.suppress(OSError):  # the user's limit for large pipes may be reached
             fcntl.fcntl(filling, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         yield filling, emptying
     finally:
@@ -235,14 +232,14 @@ def _pipe() -> Iterator[tuple[int, int]]:
 
 
 def _empty(pipe: int, file: int, count: int, *, at: int) -> None:
-    """Write what is in a pipe to a place of a file."""
+    """Move bytes from a pipe to an offset of a file."""
     while count:
         try:
             written = os.splice(pipe, file, count, offset_dst=at)
         except OSError as error:
             if error.errno != errno.EINVAL:
                 raise
-            data = memoryview(os.read(pipe, count))  # the file system has no such way
+            data = memoryview(os.read(pipe, count))  # the file system does not support splice
             _write(file, data, at=at)
             written = len(data)
         count, at = count - written, at + written

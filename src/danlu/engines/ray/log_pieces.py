@@ -1,7 +1,7 @@
-"""Pieces of logs, from the agents into files of the server: by the door where there is a way, else through Ray.
+"""Copy log pieces from agents into files of the server: directly if the agent can connect, else through Ray.
 
-A piece never takes longer than whoever asked for it waits. By the door it ends when its time is over; through Ray a
-piece comes whole or not at all, so that the next one of a slow node is shorter.
+No piece takes longer than the request's timeout. A direct piece is cut off at the time limit. A piece through Ray
+arrives completely or not at all, so the next one from a slow node is shorter.
 """
 
 from __future__ import annotations
@@ -17,21 +17,22 @@ from danlu.errors import EngineUnavailable, StorageFull
 
 LONGEST_BYTES, SHORTEST_BYTES = 8 << 20, 64 << 10
 SLOW, FAST = 0.5, 0.1
-"""Of the time that there is for a piece: the next one is half as long, or twice."""
+"""Share of the timeout that a piece took: above SLOW the next is half as long, below FAST twice as long."""
 
 Target = tuple[str, int, int]
-"""A file, where in it the bytes belong, and how many of them at most."""
+"""(file, offset in it, maximum number of bytes)."""
 
 
 class LogPieces:
     def __init__(self, call: Callable[[Sequence[Call], float], list[Answer]], door: LogDoor | None) -> None:
-        """`call`: asks agents, each within some seconds."""
+        """`call`: calls agents, with a timeout in seconds."""
         self._call, self._door = call, door
         self._lengths: dict[str, int] = {}
-        """Of pieces through Ray, by node; no entry: the longest."""
+        """Length of pieces through Ray, by node; the longest by default."""
 
     def copy(self, call: Call, target: Target, *, seconds: float) -> tuple[int, Any]:
-        """Write a piece of a log; return how long it is, and its marks. `call`: `read_log_piece` without the way."""
+        """Write a piece of a log; return its length and its marks. `call`: `read_log_piece` without its last
+        argument."""
         path, at, most = target
         try:
             if self._door is None or not self._door.is_open_for(call.node):
@@ -47,7 +48,8 @@ class LogPieces:
         return min(size, most), marks
 
     def _have_brought(self, door: LogDoor, call: Call, *, seconds: float, target: Target) -> tuple[Any, int, Any]:
-        """The same answer as through Ray: a short piece is in it, and a long one that did not find the way."""
+        """Like `_read_through_ray`. Short pieces, and long ones that could not be sent directly, come with the
+        answer."""
         until = time.monotonic() + seconds
         path, at, most = target
         with door.expect(path, at=at, most=most) as (way, expected):

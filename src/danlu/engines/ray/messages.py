@@ -1,4 +1,4 @@
-"""What server, driver and agents say to each other: plain data."""
+"""Messages between server, driver and agents: plain data."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from danlu.errors import DanluError, EngineUnavailable
 
 HandleFields = tuple[str, int, int, str]
 Answer = tuple[str, Any, str]
-"""("done", value, ""), ("refused", name of an error, its message), ("unknown", None, why nobody can say), or
-("gone", for how many seconds, what): the cluster says that it has not got the node."""
+"""("done", value, ""), ("refused", name of an error, its message), ("unknown", None, why), or ("gone", seconds since it
+is missing, message): the node is not part of the cluster."""
 
 
 class Call(NamedTuple):
@@ -24,7 +24,7 @@ class Call(NamedTuple):
 
 
 class Bundle(NamedTuple):
-    """What is reserved on one node."""
+    """Resources to reserve on one node."""
 
     node: str
     resources: Mapping[str, float]
@@ -40,7 +40,7 @@ def handle_of(fields: HandleFields) -> Handle:
 
 
 def value_of(answer: Answer) -> Any:
-    """The value of an answer. What was refused, or is not known, is raised."""
+    """Return the value of an answer. Raise an error for any other outcome."""
     kind, value, message = answer
     if kind == "done":
         return value

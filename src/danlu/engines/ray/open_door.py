@@ -1,6 +1,6 @@
-"""Whether a Ray cluster lets in whoever has no token: `python -m danlu.engines.ray.open_door HOST:PORT`.
+"""Check whether a Ray cluster accepts clients without a token: `python -m danlu.engines.ray.open_door HOST:PORT`.
 
-A process of its own, because Ray reads once per process whether there is a token. Prints `open` or `closed`.
+A separate process, because Ray reads its authentication settings once per process. Prints `open` or `closed`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SECONDS = 30.0
 
 
 def is_open(address: str) -> bool:
-    """Try it. A cluster that refuses is not open; whoever connects next finds out why."""
+    """Connect without a token. When the cluster cannot be reached, return False: the next connection reports why."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("RAY_AUTH_")}
     command = [sys.executable, "-m", "danlu.engines.ray.open_door", address]
     try:

@@ -1,6 +1,6 @@
-"""Connections to ports of tasks on other nodes: the agent holds the socket, and bytes travel as those of a shell do.
+"""Connections to ports of tasks on other nodes: the agent holds the socket, and the bytes travel like those of a shell.
 
-Nothing listens anywhere for it: whoever is not let in by Ray reaches no port of a task.
+Nothing listens for this on any node: a client that Ray does not accept cannot reach a port of a task.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from danlu.engines.base import Channel, TerminalSize
 from danlu.engines.ray.shells import PIECE_BYTES
 
 FULL_SECONDS = 0.02
-"""Pause after a task did not take what it was sent."""
+"""Pause when the task did not accept data."""
 
 
 class SocketChannel(Channel):
-    """A connected socket as the agent holds it."""
+    """A connected socket, held by the agent."""
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
@@ -34,7 +34,7 @@ class SocketChannel(Channel):
             return self._socket.send(data, socket.MSG_DONTWAIT)
         except BlockingIOError:
             return 0
-        except OSError:  # it hung up
+        except OSError:  # the task disconnected
             return len(data)
 
     def end_input(self) -> bool:
@@ -43,19 +43,19 @@ class SocketChannel(Channel):
         return True
 
     def resize(self, size: TerminalSize) -> None:
-        del size  # it has no terminal
+        del size  # there is no terminal
 
     def exit_code(self) -> int:
         return 0
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)  # wakes whoever reads
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes threads that read
         self._socket.close()
 
 
 def as_socket(channel: Channel) -> socket.socket:
-    """The server's side: a socket whose other end is carried on by two threads until both directions have ended."""
+    """Server side: return a socket; two threads forward its bytes until both directions have ended."""
     ours, theirs = socket.socketpair()
     up = threading.Thread(target=_send, args=(theirs, channel), name="port-up", daemon=True)
     down = threading.Thread(target=_receive, args=(theirs, channel, up), name="port-down", daemon=True)
@@ -72,7 +72,7 @@ def _send(end: socket.socket, channel: Channel) -> None:
                 data = data[taken:]
                 if not taken:
                     time.sleep(FULL_SECONDS)
-    while not channel.end_input():  # after what was sent before
+    while not channel.end_input():  # after all data was sent
         time.sleep(FULL_SECONDS)
 
 
@@ -82,7 +82,7 @@ def _receive(end: socket.socket, channel: Channel, up: threading.Thread) -> None
             end.sendall(data)
         end.shutdown(socket.SHUT_WR)
         up.join()
-    except OSError:  # nobody reads any more
+    except OSError:  # the reader disconnected
         pass
     finally:
         channel.close()

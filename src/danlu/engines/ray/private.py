@@ -1,7 +1,7 @@
-"""What no job may see of Ray on this machine: its sessions and sockets, the tables of a head, keys and tokens.
+"""Paths of Ray on this machine that no job may see: sessions, sockets, tables of a head, keys and tokens.
 
-Ray's own processes say where they have them, in their variables and in their words. Those of a head may differ from
-those of the process that asks: somebody set them in the shell in which he started it.
+They are taken from the variables and arguments of Ray's own processes. A head may have other paths than this process,
+set in the shell that started it.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ WORDS = ("--temp_dir=", "--session_dir=", "--session-dir=", "--raylet_socket_nam
 CONFIG = "--config_list="
 DAEMONS = ("gcs_server", "raylet")
 SERVICE_ACCOUNT = "/var/run/secrets"
-"""Where Kubernetes puts the token of a pod."""
+"""Where Kubernetes mounts the token of a pod."""
 
 VOLUME_MARK = "..data"
-"""In a folder that Kubernetes fills: its files are links, which lead to new files after each change."""
+"""Present in folders that Kubernetes fills: their files are symlinks to new files after each change."""
 
 SHARED = {"/", "/dev", "/dev/shm", "/etc", "/home", "/opt", "/root", "/run", "/srv", "/tmp", "/usr", "/var", "/var/lib",
           "/var/run", "/var/tmp"}  # fmt: skip
-"""Folders that hold other things too; what jobs are given instead of them is not Ray's business."""
+"""Folders that have other content too, and so are never hidden as a whole."""
 
 
 def private_paths(session: str) -> tuple[Path, ...]:
-    """`session`: the folder of Ray's session that this process belongs to."""
+    """`session`: folder of the Ray session that this process belongs to."""
     folder = os.path.dirname(session)
     found = [session, folder, os.path.expanduser("~/.ray"), SERVICE_ACCOUNT, *of_variables(os.environ)]
     for variables, words in _daemons():
@@ -38,7 +38,7 @@ def private_paths(session: str) -> tuple[Path, ...]:
 
 
 def session_dir() -> str:
-    """Of the session that this process is connected to."""
+    """The folder of the session that this process is connected to."""
     import ray
 
     return str(ray._private.worker._global_node.get_session_dir_path())
@@ -64,25 +64,25 @@ def of_words(words: Sequence[str]) -> Iterator[str]:
 
 
 def _of_config(text: str) -> Iterator[str]:
-    """Of the settings that Ray's daemons give each other."""
+    """Paths in the settings that Ray's daemons pass to each other."""
     try:
         config: dict[str, Any] = json.loads(base64.b64decode(text))
         spilling = json.loads(config.get("object_spilling_config") or "{}")
         folders = spilling.get("params", {}).get("directory_path", ())
         found = [config.get("gcs_storage_path"), *([folders] if isinstance(folders, str) else folders)]
-    except (ValueError, AttributeError, TypeError):  # of a version that writes it in another way
+    except (ValueError, AttributeError, TypeError):  # another version of Ray, with another format
         return
     yield from (path for path in found if isinstance(path, str) and os.path.isabs(path))
 
 
 def _daemons() -> Iterable[tuple[dict[str, str], list[str]]]:
-    """Variables and words of Ray's daemons on this machine, as far as this user may read them."""
+    """Variables and arguments of Ray's daemons on this machine, as far as this user may read them."""
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             words = (folder / "cmdline").read_bytes().decode(errors="replace").split("\0")
             if os.path.basename(words[0]) not in DAEMONS:
                 continue
             lines = (folder / "environ").read_bytes().decode(errors="replace").split("\0")
-        except OSError:  # it has just ended, or is another user's
+        except OSError:  # it has just ended, or belongs to another user
             continue
         yield dict(line.split("=", 1) for line in lines if "=" in line), words

@@ -1,4 +1,4 @@
-"""Placement groups: what Danlu's policy chose is taken from Ray, so that nobody else gets it."""
+"""Placement groups: reserve in Ray what Danlu's policy chose, so that no other user of the cluster gets it."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from danlu.engines.ray.messages import Bundle
 from danlu.errors import EngineUnavailable
 
 PIN = 0.001
-"""Of the resource that each node has of its own: what ties a bundle to it."""
+"""Amount of the node's own resource in each bundle, which ties the bundle to that node."""
 
 log = logging.getLogger("danlu.ray")
 
 
 class Reservations:
     def __init__(self, prefix: str, resource_of: Callable[[str], str]) -> None:
-        """`resource_of`: node -> the resource that only this node has."""
+        """`resource_of`: node -> custom resource that exists on this node only."""
         self._prefix = prefix
         self._resource_of = resource_of
 
     def take(self, name: str, bundles: Sequence[Bundle], *, seconds: float) -> None:
-        """Reserve all bundles, or say who is in the way. Asked again, what was asked for first is waited for."""
+        """Reserve all bundles, or raise EngineUnavailable. When called again, wait for the earlier request."""
         group = self._find(name)
         if group is None:
             wanted = [{**bundle.resources, self._resource_of(bundle.node): PIN} for bundle in bundles]
@@ -35,7 +35,7 @@ class Reservations:
             raise EngineUnavailable(f"waiting for Ray to reserve what {name} needs on {nodes}: others hold it")
 
     def release(self, name: str) -> None:
-        """Quiet when there is none."""
+        """Remove a reservation. Idempotent."""
         group = self._find(name)
         if group is not None:
             remove_placement_group(group)
@@ -45,7 +45,7 @@ class Reservations:
         return [name for name in self._table() if name]
 
     def held(self) -> dict[str, dict[str, float]]:
-        """Ray's id of a node -> resource -> how much of it the reservations of this server hold."""
+        """Ray's node id -> resource -> amount held by this server's reservations."""
         found: dict[str, dict[str, float]] = {}
         for row in self._table().values():
             for number, bundle in row["bundles"].items():
@@ -57,7 +57,7 @@ class Reservations:
         return found
 
     def _table(self) -> dict[str, dict[str, Any]]:
-        """Those that are not removed, by name without the prefix."""
+        """Placement groups that are not removed, by name without the prefix."""
         return {
             row["name"].removeprefix(self._prefix): row
             for row in placement_group_table().values()

@@ -1,7 +1,7 @@
-"""Commands beside a task's own on another node: the agent holds the channel, the server asks for what it said.
+"""Additional commands in tasks on other nodes: the agent holds the channel, and the server polls it for output.
 
-Nothing here waits for ever: a read without output returns after a moment, and a channel that nobody has asked for a
-minute is closed, as when the server was killed.
+Nothing blocks forever: a read without output returns after a moment, and a channel that was not polled for a minute is
+closed, for instance because the server was killed.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ READ_SECONDS = 2.0
 FORGOTTEN_SECONDS = 60.0
 PIECE_BYTES, MAX_PIECES = 64 << 10, 16
 MAX_OPEN, MAX_OPEN_OF_JOB = 256, 64
-"""Channels of a node: each has threads here, and takes turns at being asked."""
+"""Channels per node and per job: each has threads here and is polled."""
 
 HUNG_UP = 129
 PATIENCE_SECONDS = 15.0
 NOT_READ_SECONDS = 0.05
-"""Until a command is asked again to take what was typed."""
+"""Pause before input is offered again to a command that did not read it."""
 
 
 class Shells:
-    """The channels that are open on a node."""
+    """The open channels of a node."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._open: dict[str, _Open] = {}
 
     def add(self, job_id: str, channel: Channel, *, apart: bool) -> str:
-        """Keep a channel of a job. Raise EngineUnavailable, and close it, when there are too many."""
+        """Register a channel of a job. When there are too many, close it and raise EngineUnavailable."""
         name = uuid.uuid4().hex
         with self._lock:
             of_job = sum(found.job_id == job_id for found in self._open.values())
@@ -65,7 +65,7 @@ class Shells:
         return found.do(action, *arguments)
 
     def keep(self) -> None:
-        """Never returns. A server that was killed closes nothing."""
+        """Loop forever and close abandoned channels, as those of a killed server."""
         while True:
             time.sleep(FORGOTTEN_SECONDS / 4)
             self.close_forgotten()
@@ -75,12 +75,12 @@ class Shells:
         with self._lock:
             forgotten = [name for name, found in self._open.items() if found.asked_at < limit]
         for name in forgotten:
-            with contextlib.suppress(WrongState):  # somebody else has just closed it
+            with contextlib.suppress(WrongState):  # closed by another thread just now
                 self.do(name, "close")
 
 
 class _Open:
-    """A channel and the threads that read it: one for output, one for errors that are apart from it."""
+    """A channel and the threads that read it: one for stdout, one for stderr when it is separate."""
 
     def __init__(self, job_id: str, channel: Channel, *, apart: bool) -> None:
         self.job_id, self._channel = job_id, channel
@@ -119,7 +119,7 @@ class _Open:
 
 
 class _Pieces:
-    """What a command said. Each piece has a number: who did not hear the answer asks for the same one again."""
+    """Output of a command. Pieces are numbered: after a lost answer the same piece is requested again."""
 
     def __init__(self) -> None:
         self._waiting: queue.Queue[bytes] = queue.Queue(MAX_PIECES)
@@ -127,7 +127,7 @@ class _Pieces:
         self._given = (0, b"")
 
     def add(self, piece: bytes) -> bool:
-        """False when there was no room for a while."""
+        """False when the buffer stayed full for a second."""
         try:
             self._waiting.put(piece, timeout=1.0)
         except queue.Full:
@@ -135,7 +135,7 @@ class _Pieces:
         return True
 
     def give(self, number: int) -> bytes | None:
-        """None when there is none yet, empty at the end."""
+        """None when there is no output yet, empty at the end."""
         with self._lock:
             if self._given[0] != number:
                 try:
@@ -146,7 +146,7 @@ class _Pieces:
 
 
 class _Input:
-    """What is typed, with a number each: nothing is typed twice."""
+    """Numbered input, so that a repeated request is not written twice."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -161,15 +161,15 @@ class _Input:
 
 
 class Ask(Protocol):
-    """Have the agent of the channel's node do something with it."""
+    """Calls the agent of the channel's node."""
 
     def __call__(self, action: str, *arguments: Any) -> Any: ...
 
 
 class RayChannel(Channel):
-    """The server's side. A node that does not answer for some seconds has hung up; one that is busy has not.
+    """Server side. A node that does not answer for some seconds counts as disconnected; a busy one does not.
 
-    What is typed goes to the node by a thread: whoever types does not wait for it.
+    A thread sends input to the node, so `write` never blocks.
     """
 
     def __init__(self, ask: Ask, *, apart: bool, patience_seconds: float = PATIENCE_SECONDS) -> None:
@@ -227,7 +227,7 @@ class RayChannel(Channel):
         with self._typing:
             self._is_closed = True
             self._typing.notify_all()
-        self._say("close", otherwise=None)  # once: it is closed when nobody has asked for a while
+        self._say("close", otherwise=None)  # once is enough: abandoned channels are closed by the node
 
     def _wake(self) -> None:
         self._typing.notify_all()
@@ -236,7 +236,7 @@ class RayChannel(Channel):
             threading.Thread(target=self._type, name="typing", daemon=True).start()
 
     def _type(self) -> None:
-        """Bring the node what was typed, in order, until the channel is closed."""
+        """Send input to the node, in order, until the channel is closed."""
         while True:
             with self._typing:
                 self._typing.wait_for(lambda: self._typed or self._size or self._ends_input or self._is_closed)
@@ -255,7 +255,7 @@ class RayChannel(Channel):
                     self._typing.wait_for(lambda: self._is_closed, timeout=NOT_READ_SECONDS)
 
     def _say(self, action: str, *arguments: Any, otherwise: Any) -> Any:
-        """Ask until there is an answer. What is asked a second time is not done a second time."""
+        """Repeat a request until it is answered. Repeating is safe: reads and input are numbered."""
         give_up_at = time.monotonic() + self._patience_seconds
         while True:
             try:
@@ -270,5 +270,5 @@ class RayChannel(Channel):
 
 
 def command_of(command: Sequence[str], terminal: TerminalSize | None) -> tuple[list[str], tuple[int, int] | None]:
-    """A command and its terminal as plain data."""
+    """Return a command and its terminal size as plain data."""
     return list(command), None if terminal is None else (terminal.rows, terminal.columns)
