@@ -1,8 +1,8 @@
-"""What runs on a node beside the user's command. Standard library only, and nothing newer than Python 3.9.
+"""What runs on a node beside the user's command. Standard library only, for Python 3.9 and later.
 
-supervise/gang    starts the shims of an attempt, in a network of their own
-supervise/shim    owns one task: stages, starts, watches, stops, and keeps its record
+supervise/gang    starts the shims of an attempt, in a private network
+supervise/shim    owns one task: stages, starts, watches and stops it, and writes its records
 supervise/init    the first process inside the sandbox: starts the command and ends all of its processes
 stage/stager      fetches inputs and uploads outputs
-probe             tries what this machine can do
+probe             tests what this machine supports
 """

@@ -1,7 +1,7 @@
-"""Named tuples as JSON, and back with every field checked.
+"""Convert named tuples to JSON and back, checking every field.
 
-Known types: str, int, float, bool, Optional, tuple[X, ...], Mapping[str, X] and named tuples of these. Unknown fields
-are ignored and missing ones take their default, so a writer may be newer or older than its reader.
+Supported types: str, int, float, bool, Optional, tuple[X, ...], Mapping[str, X] and named tuples of these. Unknown
+fields are ignored and missing ones get their default, so writer and reader may have different versions.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _SHOWN_CHARACTERS = 60
 
 
 class Malformed(ValueError):
-    """The JSON is not what was expected; the message names the field."""
+    """The JSON does not have the expected form; the message names the field."""
 
 
 def encode(value: object) -> object:
-    """Return what `json` can write."""
+    """Return a value that `json` can write."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return {name: encode(field) for name, field in zip(value._fields, value)}
     if isinstance(value, tuple):
@@ -33,7 +33,7 @@ def encode(value: object) -> object:
 
 
 def decode(kind: type[T], value: object, path: str = "") -> T:
-    """Return the named tuple that was encoded. `path` is put before the names of fields in messages."""
+    """Return the named tuple that was encoded. `path` is the prefix of field names in error messages."""
     found: T = _named_tuple(kind, value, path)
     return found
 
@@ -79,7 +79,7 @@ def _any(hint: Any, value: object, path: str) -> object:
         return _named_tuple(hint, value, path)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    # bool is an int in Python, and not in JSON
+    # in Python a bool is an int; in JSON it is not
     if origin is None and isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
         return value
     raise Malformed(f"{path}: expected {_expected(hint)}, got {_show(value)}")

@@ -1,7 +1,7 @@
-"""Finds the accelerators of a machine: NVIDIA's through NVML, Ascend's through npu-smi and hccn_tool.
+"""Find the accelerators of a machine: NVIDIA's through NVML, Ascend's through npu-smi and hccn_tool.
 
-Readers of output are pure and take text, so that they can be tried on what was recorded elsewhere. Where the tools are
-missing, the kernel's device files still tell how many devices there are.
+Parsers are pure functions of text, so that they can be tested with recorded output. Without the tools, devices are
+counted by the kernel's device files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple, Optional
 TOOL_SECONDS = 10.0
 HCCN_CONF = "/etc/hccn.conf"
 SICK = ("alarm", "critical", "unknown", "ua")
-"""What npu-smi says of the health of an NPU that should not be given to a job."""
+"""Health values of npu-smi for NPUs that no job should get."""
 
 _NAME_BYTES = 96
 _GPU_FIELDS = "index,uuid,name"
@@ -28,11 +28,11 @@ class Found(NamedTuple):
     model: Optional[str]
     id: int
     ip: Optional[str] = None
-    """The address of its own network card."""
+    """IP address of the device's own network interface."""
 
     uuid: Optional[str] = None
     super_pod: Optional[str] = None
-    """The super pod that it is in, and its number there."""
+    """Id of its super pod; `super_device` is its number in it."""
 
     super_device: Optional[str] = None
 
@@ -40,7 +40,7 @@ class Found(NamedTuple):
 class Inventory(NamedTuple):
     devices: list[Found]
     problems: list[str]
-    """Sentences about devices that are there and cannot be used."""
+    """Sentences about devices that exist and cannot be used."""
 
 
 def find_devices(dev: str = "/dev") -> Inventory:
@@ -57,7 +57,7 @@ def find_devices(dev: str = "/dev") -> Inventory:
 
 
 def in_super_pod(npu: Found) -> Found:
-    """Say which super pod an NPU is in. Only an Atlas A3 can be in one, whose boards have two chips each."""
+    """Add the super pod of an NPU. Only an Atlas A3, whose boards have two chips each, can be part of one."""
     if npu.model != "910c":
         return npu
     board, chip = divmod(npu.id, 2)
@@ -66,7 +66,7 @@ def in_super_pod(npu: Found) -> Found:
 
 
 def nvml_gpus() -> list[Found]:
-    """Ask NVIDIA's own library, which comes with the driver; nothing where it is not installed or has nothing."""
+    """Query NVML, which comes with the driver; empty when it is not installed or finds no GPU."""
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:
@@ -91,13 +91,13 @@ def _nvml_gpu(nvml: ctypes.CDLL, index: int) -> Optional[Found]:
     for ask in (nvml.nvmlDeviceGetName, nvml.nvmlDeviceGetUUID):
         text = ctypes.create_string_buffer(_NAME_BYTES)
         texts.append(text.value.decode() if ask(handle, text, ctypes.c_uint(_NAME_BYTES)) == 0 else "")
-    # the number of its device file, which need not be its place in the list
+    # the number of the device file, which may differ from the index
     nvml.nvmlDeviceGetMinorNumber(handle, ctypes.byref(minor))
     return Found("gpu", model_name(texts[0]), minor.value, uuid=texts[1] or None)
 
 
 def parse_nvidia_smi(text: str) -> list[Found]:
-    """Read the lines of `--query-gpu=index,uuid,name --format=csv,noheader`."""
+    """Parse the output of `--query-gpu=index,uuid,name --format=csv,noheader`."""
     found = []
     for line in text.splitlines():
         parts = [part.strip() for part in line.split(",", 2)]
@@ -107,7 +107,7 @@ def parse_nvidia_smi(text: str) -> list[Found]:
 
 
 def parse_npu_smi(text: str) -> tuple[list[Found], list[str]]:
-    """Read the table of `npu-smi info`: two rows for each chip, of which newer versions tell the physical id."""
+    """Parse the table of `npu-smi info`: two rows per chip. Newer versions include the physical id."""
     found: list[Found] = []
     problems: list[str] = []
     has_physical_ids = "Phy-ID" in text
@@ -120,7 +120,7 @@ def parse_npu_smi(text: str) -> tuple[list[Found], list[str]]:
         if re.match(r"[0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:", cells[1]) and first is not None:
             npu, model, health = first
             if has_physical_ids and model == "910":
-                model = "910c"  # Atlas A3, where a board has two chips and only the board is named
+                model = "910c"  # Atlas A3: a board has two chips, and the table names only the board
             number = int(words[1]) if has_physical_ids and len(words) > 1 and words[1].isdigit() else npu
             if health.lower() in SICK:
                 problems.append(f"npu {number} is not given to jobs: npu-smi calls its health {health}")
@@ -133,27 +133,27 @@ def parse_npu_smi(text: str) -> tuple[list[Found], list[str]]:
 
 
 def parse_hccn_tool(text: str) -> Optional[str]:
-    """Read the answer of `hccn_tool -i N -ip -g`."""
+    """Parse the output of `hccn_tool -i N -ip -g`."""
     found = re.search(r"^\s*ipaddr\s*:\s*([0-9A-Fa-f.:]+)\s*$", text, re.MULTILINE)
     return found[1] if found else None
 
 
 def parse_spod_info(text: str) -> Optional[tuple[str, str]]:
-    """Read the answer of `npu-smi info -t spod-info`: the super pod's id, and the chip's number in it."""
+    """Parse the output of `npu-smi info -t spod-info`: (id of the super pod, number of the chip in it)."""
     pod = re.search(r"^\s*Super Pod ID\s*:\s*(\d+)\s*$", text, re.MULTILINE)
     device = re.search(r"^\s*SDID\s*:\s*(\d+)\s*$", text, re.MULTILINE)
     return (pod[1], device[1]) if pod and device else None
 
 
 def parse_hccn_conf(text: str) -> dict[int, str]:
-    """Read /etc/hccn.conf: device -> address."""
+    """Parse /etc/hccn.conf: device -> address."""
     return {
         int(number): ip for number, ip in re.findall(r"^\s*address_(\d+)\s*=\s*([0-9A-Fa-f.:]+)", text, re.MULTILINE)
     }
 
 
 def npu_ips(numbers: list[int]) -> dict[int, str]:
-    """The addresses of the NPUs' own network cards, as far as this machine knows them."""
+    """Addresses of the NPUs' own network interfaces, if known."""
     if not numbers:
         return {}
     found = {}
@@ -167,13 +167,13 @@ def npu_ips(numbers: list[int]) -> dict[int, str]:
 
 
 def model_name(text: str) -> Optional[str]:
-    """A model as job files have it: `NVIDIA A100-SXM4-80GB` -> `a100-sxm4-80gb`, `Ascend910B3` -> `910b3`."""
+    """The model's name as in job files: `NVIDIA A100-SXM4-80GB` -> `a100-sxm4-80gb`, `Ascend910B3` -> `910b3`."""
     plain = re.sub(r"\s+", "-", text.strip().lower())
     return re.sub(r"^(nvidia-|ascend)", "", plain) or None
 
 
 def say(program: str, *words: str) -> str:
-    """What a tool prints; nothing when it is missing, fails or takes too long."""
+    """Output of a tool; empty when it is missing, fails or times out."""
     path = shutil.which(program)
     if path is None:
         return ""
@@ -191,7 +191,7 @@ def _numbers(names: list[str], prefix: str) -> list[int]:
 
 
 def _once(found: list[Found]) -> list[Found]:
-    """Boards with several chips and no physical ids repeat a number; their chips are counted through."""
+    """Renumber devices if numbers repeat, as on boards with several chips when there are no physical ids."""
     if len({device.id for device in found}) == len(found):
         return found
     return [device._replace(id=index) for index, device in enumerate(found)]

@@ -1,8 +1,8 @@
-"""Copies the metrics of a task's runs into event files, so that TensorBoard shows them. Python's own library only.
+"""Copy the metrics of a task's runs into event files for TensorBoard. Standard library only.
 
     python -m danlu.node.event_files RUNS_FOLDER EVENTS_FOLDER
 
-Goes on until it is ended: the task's end does that.
+Runs until the task ends.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PIECE_BYTES = 8 << 20
 
 
 class Mirror:
-    """One journal, and the event file beside it that has the same points."""
+    """One journal, and an event file next to it with the same points."""
 
     def __init__(self, path: str, folder: str) -> None:
         self._path, self._folder = path, folder
@@ -33,7 +33,7 @@ class Mirror:
         self._is_damaged = False
 
     def follow(self) -> None:
-        """Copy what is new. Quiet about a journal that cannot be read: whoever sends it says so."""
+        """Copy new points. Ignores a journal that cannot be read: the uploader reports it."""
         if self._is_damaged:
             return
         try:
@@ -44,7 +44,7 @@ class Mirror:
             self._is_damaged = True
 
     def _copy_piece(self, journal: BinaryIO) -> bool:
-        """False when there is nothing more for now."""
+        """Return False when there is nothing more to copy now."""
         journal.seek(self._at)
         found = scan(journal.read(PIECE_BYTES), 0)
         self._is_damaged = found.is_damaged

@@ -1,11 +1,11 @@
-"""Starts attempts by forking: what the processes of an attempt need is loaded once, here, and not again for each.
+"""Starts attempts by forking, so that what their processes need is loaded only once.
 
     python -I -S fork_server.py CONTROL_FD START_SECONDS
 
 Each message on the control socket carries two descriptors: the start lock of an attempt, and a socket on which its
-`Gang` arrives and the answer leaves (`ok`, or one sentence on what went wrong). An incomplete request (its writer died)
-starts nothing. A child does all of it, in START_SECONDS at most, so that this process never holds a secret. It ends
-when the control socket closes; what it has started goes on.
+`Gang` is received and the answer sent (`ok`, or one sentence about the problem). An incomplete request, whose writer
+died, starts nothing. A forked child handles the request within START_SECONDS, so this process never holds a secret. It
+ends when the control socket closes; tasks that it started keep running.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from danlu.node.task import OK, TaskUnreadable, gang_from_json
 
 
 def serve(control: socket.socket, start_seconds: int) -> None:
-    """Fork for each message, until the socket is closed."""
+    """Fork for each message until the socket is closed."""
     while True:
         message, files, _, _ = socket.recv_fds(control, 1, 2)
         if not message:
@@ -38,7 +38,7 @@ def serve(control: socket.socket, start_seconds: int) -> None:
             os.set_inheritable(file, False)
         if os.fork() == 0:
             control.close()
-            signal.alarm(start_seconds)  # not inherited by what is forked from here
+            signal.alarm(start_seconds)  # not inherited by further forks
             _answer(start_lock, request)
         for file in files:
             os.close(file)
@@ -54,7 +54,7 @@ def _answer(start_lock: int, request: int) -> NoReturn:
 
 
 def _start(request: str, own: Sequence[int]) -> str:
-    """`own`: descriptors that are not for the shims."""
+    """`own`: descriptors that the shims must not inherit."""
     try:
         return start(gang_from_json(request), own) or OK
     except (OSError, TaskUnreadable) as error:
@@ -71,9 +71,9 @@ def _read(asked: socket.socket) -> str:
 
 
 def main() -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children are not waited for
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children are reaped automatically
     linux.name_process("danlu-forks")
-    gc.freeze()  # what is loaded stays in pages that all children share
+    gc.freeze()  # all children share the memory pages of what is loaded
     serve(socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]))
 
 

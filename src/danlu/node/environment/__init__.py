@@ -1,1 +1,1 @@
-"""Packages of jobs: environments that are made once by content, and shared."""
+"""Packages of jobs: environments, each identified by its content, built once and shared."""

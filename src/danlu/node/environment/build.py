@@ -1,9 +1,9 @@
-"""Installs the packages of an environment. Runs in a sandbox that shows nothing else of the node's environments.
+"""Install the packages of an environment. Runs in a sandbox that shows no other environment of the node.
 
     python -I -S build.py UID        an Order on standard input
 
-Packages run code of their own as they are built, so this becomes a user without rights first. Where it writes is seen
-by later tasks at the same path.
+Packages run their own code while they are built, so this switches to an unprivileged user first. Tasks later see the
+environment at the same path at which it was built.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 class Order(NamedTuple):
     place: str
     inputs: str
-    """The files that are needed."""
+    """Folder with the files that the installation needs."""
 
     name: str
-    """The one of them that says what to install."""
+    """The file in it that says what to install."""
 
     python: str
     version: str
@@ -42,11 +42,11 @@ class Order(NamedTuple):
 
 
 def build(order: Order) -> int:
-    """Return 0, or the code of the installer that failed."""
+    """Return 0, or the exit code of the installer that failed."""
     scratch = os.path.join(order.place, ".tmp")
     inputs = os.path.join(scratch, "inputs")
     os.mkdir(scratch, 0o700)
-    shutil.copytree(order.inputs, inputs)  # a package that is a folder is built where it is
+    shutil.copytree(order.inputs, inputs)  # installers may write into the folder of a package that they build
     write_venv(order.place, python=order.python, version=order.version)
     for command in _commands(order, scratch):
         done = subprocess.run(

@@ -1,6 +1,7 @@
-"""Reads what a job requires, and copies the files that an installer needs, and no others, to a folder of their own.
+"""Read a job's requirements, and copy only the files that an installer needs to a separate folder.
 
-So an environment depends on nothing but those files: they are what it is known by. Everything read here is the user's.
+An environment depends on these files alone, and its key is made from them. Everything read here is untrusted user
+input.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ _COMMENT = re.compile(r"(^|\s)#.*$")
 
 
 class BadRequirements(Exception):
-    """What the job requires cannot be installed; the message says what is expected."""
+    """The requirements of the job cannot be installed; the message says what is expected."""
 
 
 def collect(code: str, to: str, *, file: str, packages: Sequence[str]) -> str:
-    """Copy everything that belongs to the requirements to `to`. Return the name of the file to install from."""
+    """Copy all files of the requirements to `to`. Return the name of the file to install from."""
     copier = _Copier(code, to)
     if not file:
         copier.write(REQUIREMENTS, "".join(f"{line}\n" for line in packages))
@@ -57,7 +58,7 @@ class _Copier:
         self._copied: set[str] = set()
 
     def requirements(self, path: str) -> None:
-        """Copy a requirements file, and what it refers to."""
+        """Copy a requirements file and the files that it refers to."""
         path = os.path.normpath(path)
         if path in self._copied:
             return
@@ -66,7 +67,8 @@ class _Copier:
         self.follow(os.path.dirname(path), list(_logical_lines(text)))
 
     def follow(self, folder: str, lines: Sequence[str]) -> None:
-        """Copy what lines refer to. Other requirements files are named from `folder`, all else from the code folder."""
+        """Copy the files that lines refer to. Nested requirements files are relative to `folder`, all else to the code
+        folder."""
         for line in lines:
             option, value = _option(line)
             if option in _EDITABLE:
@@ -125,7 +127,7 @@ class _Copier:
         os.chmod(target, 0o755 if os.stat(source).st_mode & 0o100 else 0o644)
 
     def _source(self, path: str) -> str:
-        """Where it is. Code arrives without links, so one is of somebody who wants out."""
+        """Resolve a path in the code folder. Uploaded code has no symlinks, so one here is an attempt to escape."""
         names = os.path.normpath(path).split(os.sep)
         steps = [os.path.join(self._code, *names[: number + 1]) for number in range(len(names))]
         if os.path.isabs(path) or names[0] == os.pardir or any(map(os.path.islink, steps)):
@@ -134,7 +136,7 @@ class _Copier:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Lines without comments; one that ends with a backslash goes on."""
+    """Yield lines without comments; a trailing backslash continues a line."""
     for line in re.sub(r"\\\r?\n", " ", text).splitlines():
         told = _COMMENT.sub("", line).strip()
         if told:
@@ -142,7 +144,7 @@ def _logical_lines(text: str) -> Iterator[str]:
 
 
 def _option(line: str) -> tuple[str, str]:
-    """Option and value of a line; ("", line) for a package."""
+    """Return option and value of a line; ("", line) for a package."""
     if not line.startswith("-"):
         return "", line
     if not line.startswith("--") and len(line) > 2 and line[2] not in " =":
@@ -164,13 +166,13 @@ def _is_path(line: str) -> bool:
 
 
 def _path_of(line: str) -> str:
-    """A path without markers, hashes and extras."""
+    """Strip markers, hashes and extras from a path."""
     path = re.split(r"\s*;|\s+--", line, maxsplit=1)[0].strip()
     return re.sub(r"\[[^]]*\]$", "", path)
 
 
 def load_toml() -> Any:
-    """Python's own reader; None before 3.11."""
+    """The `tomllib` module; None before Python 3.11."""
     try:
         return importlib.import_module("tomllib")
     except ImportError:
@@ -178,10 +180,11 @@ def load_toml() -> Any:
 
 
 def _locked_paths(text: str, file: str) -> Iterator[str]:
-    """Wheels and folders of the code that a uv.lock names; the project itself is not installed."""
+    """Yield the wheels and folders in the code that a uv.lock refers to, except the project itself, which is not
+    installed."""
     toml = load_toml()
     if toml is None:
-        return  # the installer says what it misses
+        return  # the installer reports what is missing
     try:
         packages = toml.loads(text).get("package", [])
     except ValueError as error:

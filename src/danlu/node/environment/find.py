@@ -1,6 +1,6 @@
-"""Finds the environment of a task by what it is made of.
+"""Find the environment of a task by its key, which is made from its content.
 
-Every start of a task with requirements does this, so it loads little and starts no program.
+Runs at every start of a task with requirements, so it imports little and starts no program.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from danlu.node.task import Task, TaskEnvironment
 
 REQUIREMENTS = "requirements"
 FORMAT = 2
-"""Changed when environments of the same requirements would differ from earlier ones."""
+"""Increase when environments of the same requirements would differ from earlier ones."""
 
 
 class EnvironmentProblem(Exception):
@@ -28,11 +28,11 @@ class EnvironmentProblem(Exception):
 
 
 def find_environment(folder: str, task: Task, *, variables: Mapping[str, str]) -> bool:
-    """Say in the task's folder where it is, when the node has it; otherwise return False."""
+    """If the node has the environment, link it in the task's folder and return True."""
     try:
         _, path = wanted_environment(folder, task, variables)
     except EnvironmentProblem:
-        return False  # whoever makes it says so
+        return False  # the step that builds it reports the problem
     if not os.path.exists(f"{path}{kept.RECORD}"):
         return False
     put_environment(folder, path)
@@ -40,7 +40,7 @@ def find_environment(folder: str, task: Task, *, variables: Mapping[str, str]) -
 
 
 def wanted_environment(folder: str, task: Task, variables: Mapping[str, str]) -> tuple[str, str]:
-    """The file to install from, and where the environment is or will be."""
+    """Return the file to install from, and the path that the environment has or will have."""
     wanted = task.environment
     assert wanted is not None
     name = _collect(folder, task, wanted)
@@ -53,7 +53,7 @@ def wanted_environment(folder: str, task: Task, variables: Mapping[str, str]) ->
 
 
 def put_environment(folder: str, path: str) -> None:
-    """Say in the task's folder where its environment is."""
+    """Link the environment in the task's folder."""
     link = os.path.join(folder, ENVIRONMENT)
     if os.path.islink(link):
         os.unlink(link)
@@ -61,7 +61,7 @@ def put_environment(folder: str, path: str) -> None:
 
 
 def _collect(folder: str, task: Task, wanted: TaskEnvironment) -> str:
-    """Have the job's user copy what belongs to the requirements, in a child."""
+    """Copy the files of the requirements, in a child that runs as the job's user."""
     said, say = os.pipe()
     child = os.fork()
     if child == 0:
@@ -80,8 +80,8 @@ def _collect(folder: str, task: Task, wanted: TaskEnvironment) -> str:
 def _collect_as_user(folder: str, task: Task, wanted: TaskEnvironment, say: int) -> NoReturn:
     try:
         if wanted.file.endswith((PYPROJECT, LOCK)):
-            load_toml()  # while its file can be read
-        os.chdir(folder)  # the job's user may not pass the folders above it
+            load_toml()  # import it while this process may still read its file
+        os.chdir(folder)  # the job's user may have no access to the folders above it
         os.umask(0o022)
         if task.uid is not None and os.geteuid() == 0:
             os.setgroups([])
@@ -91,14 +91,14 @@ def _collect_as_user(folder: str, task: Task, wanted: TaskEnvironment, say: int)
         told = f"name\n{collect(code, REQUIREMENTS, file=wanted.file, packages=wanted.packages)}"
     except (BadRequirements, OSError) as error:
         told = f"problem\n{error}"
-    except Exception as error:  # nothing may go on here as a second process
+    except Exception as error:  # this forked process must not continue as the parent
         told = f"problem\n{type(error).__name__}: {error}"
     os.write(say, told.encode("utf-8", "backslashreplace")[:4096])
     os._exit(0)
 
 
 def _key(inputs: str, name: str, wanted: TaskEnvironment, variables: Mapping[str, str]) -> str:
-    """What the environment is known by: everything that a build sees."""
+    """The key of an environment: a digest of everything that a build sees."""
     files = {}
     for parent, _, names in os.walk(inputs):
         for one in names:
@@ -128,7 +128,7 @@ def _sha256(path: str) -> str:
 
 
 def _libc() -> str:
-    """Name and version of the C library; empty where there is no such name."""
+    """Name and version of the C library; empty when unknown."""
     try:
         return os.confstr("CS_GNU_LIBC_VERSION") or ""
     except (ValueError, OSError):

@@ -1,12 +1,12 @@
 """The environments that a node keeps.
 
-    <folder>/<project>/<key>          its files, whole once the record is there
-    <folder>/<project>/<key>.json     the record: what it is, its size; its time of change is its last use
-    <folder>/<project>/<key>.build    locked by whoever builds it
-    <folder>/<project>/<key>.use      locked (shared) by every task that uses it, and by whoever removes it
+    <folder>/<project>/<key>          its files, complete once the record exists
+    <folder>/<project>/<key>.json     the record: packages, size; its mtime is the last use
+    <folder>/<project>/<key>.build    locked during a build
+    <folder>/<project>/<key>.use      locked by every task that uses it (shared), and for removal (exclusive)
 
-The folders belong to whoever runs the shims. What is in an environment was written by a build, which ran as a user of
-its project's own and saw nothing else here.
+The folders belong to the user who runs the shims. The content of an environment was written by a build, which ran under
+a uid of its project and saw nothing else here.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from typing import Any, NamedTuple, Optional
 RECORD, BUILD, USE = ".json", ".build", ".use"
 _ENDING = ".dist-info"
 MAX_PACKAGES = 1000
-"""So many are named in a record."""
+"""Maximum number of packages in a record."""
 
 
 class Kept(NamedTuple):
-    """An environment that is whole."""
+    """A complete environment."""
 
     project_id: int
     key: str
     size_bytes: int
     python: str
     packages: tuple[str, ...]
-    """name==version each."""
+    """Each as name==version."""
 
     made_at: float
     used_at: float
 
 
 def list_kept(folder: str) -> list[Kept]:
-    """All environments, the last used first."""
+    """Return all environments, most recently used first."""
     found = []
     with contextlib.suppress(OSError):
         for project in os.listdir(folder):
@@ -53,7 +53,7 @@ def list_kept(folder: str) -> list[Kept]:
 
 
 def write_record(path: str, *, project_id: int, python: str) -> Kept:
-    """Say that the environment at this path is whole."""
+    """Mark the environment at this path as complete."""
     size, packages = _measure(path)
     now = time.time()
     values = {
@@ -75,7 +75,7 @@ def write_record(path: str, *, project_id: int, python: str) -> Kept:
 
 
 def hold(path: str) -> Optional[int]:
-    """Keep the environment from being removed, until the file is closed. None when it is not there (any more)."""
+    """Keep the environment from being removed until the returned descriptor is closed. None when it does not exist."""
     descriptor = os.open(f"{path}{USE}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     fcntl.flock(descriptor, fcntl.LOCK_SH)
     with contextlib.suppress(OSError):
@@ -87,7 +87,7 @@ def hold(path: str) -> Optional[int]:
 
 @contextlib.contextmanager
 def building(path: str) -> Iterator[None]:
-    """Be the only one who builds it."""
+    """Hold the lock for building it."""
     descriptor = os.open(f"{path}{BUILD}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -97,7 +97,7 @@ def building(path: str) -> Iterator[None]:
 
 
 def clean(folder: str, max_bytes: int) -> list[Kept]:
-    """Remove those that were not used for the longest time, until the rest fits. Those in use stay."""
+    """Remove the least recently used environments until the rest fits. Environments in use stay."""
     kept = list_kept(folder)
     total = sum(one.size_bytes for one in kept)
     removed = []
@@ -111,14 +111,14 @@ def clean(folder: str, max_bytes: int) -> list[Kept]:
 
 
 def remove(path: str) -> bool:
-    """Remove what is kept at this path, unless a task uses it. It is not there in part at any time."""
+    """Remove an environment unless a task uses it. Other processes see it complete or not at all."""
     gone = f"{path}.gone"
     descriptor = os.open(f"{path}{USE}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(f"{path}{RECORD}")
-        shutil.rmtree(gone, ignore_errors=True)  # of somebody who was killed
+        shutil.rmtree(gone, ignore_errors=True)  # left by a process that was killed
         with contextlib.suppress(FileNotFoundError):
             os.rename(path, gone)
         shutil.rmtree(gone, ignore_errors=True)
@@ -143,11 +143,11 @@ def _read(path: str) -> Optional[Kept]:
             used_at=os.stat(path).st_mtime,
         )
     except (OSError, ValueError, KeyError, TypeError):
-        return None  # removed just now, or of another version
+        return None  # removed just now, or written by another version
 
 
 def _measure(path: str) -> tuple[int, list[str]]:
-    """Bytes on the disk, and the packages."""
+    """Return bytes on disk and the packages."""
     size, packages, seen = 0, [], set()
     for _, folders, names, at in os.fwalk(path):
         packages += [

@@ -1,13 +1,13 @@
-"""Has the environment of a task on this node: finds it by what it is made of, or makes it.
+"""Provide the environment of a task on this node: find it by its key, or build it.
 
-    python -I -S step.py FOLDER        variables of the job for installers on standard input, as JSON
+    python -I -S step.py FOLDER        the job's variables for installers on standard input, as JSON
 
-It runs beside the sandbox and in the task's network. A failure is one JSON object on standard output, as the stager has
-it; what installers print goes to the task's log.
+Runs outside the sandbox, in the task's network. A failure is one JSON object on standard output, as from the stager;
+the output of installers goes to the task's log.
 
     <task>/requirements        the files that define it, copied out of the code by the job's user
-    <task>/new-environment     a link to where a build writes
-    <task>/environment         a link to the environment, once it is whole
+    <task>/new-environment     a link to the folder that a build writes to
+    <task>/environment         a link to the environment, once it is complete
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ INSIDE = "/run/danlu/requirements"
 """Where a build in a sandbox sees the files that define it."""
 
 LEAST_FREE, LEAST_FREE_BYTES = 0.02, 1 << 30
-"""Of the disk; a build that leaves less than both is ended."""
+"""Free share and free bytes of the disk; a build that leaves less than both is stopped."""
 
 LAST_LINES = 30
 LOOK_SECONDS = 1.0
 
 
 def have_environment(folder: str, task: Task, *, variables: Mapping[str, str]) -> None:
-    """Have it whole, and say in the task's folder where it is."""
+    """Find or build the environment, and link it in the task's folder."""
     wanted = task.environment
     assert wanted is not None
     log = _Log(folder)
@@ -55,7 +55,7 @@ def have_environment(folder: str, task: Task, *, variables: Mapping[str, str]) -
             if not os.path.exists(f"{path}{kept.RECORD}"):
                 _build(folder, task, _order(folder, wanted, name, path, variables), path=path, log=log)
     put_environment(folder, path)
-    kept.hold(path)  # to the end of this process; then the shim holds it, or asks again
+    kept.hold(path)  # held until this process ends; then the shim takes over, or runs this step again
     if wanted.max_bytes:
         kept.clean(os.path.dirname(wanted.folder), wanted.max_bytes)
 
@@ -81,7 +81,7 @@ def _build(folder: str, task: Task, order: Order, *, path: str, log: _Log) -> No
     began = time.monotonic()
     tool = "uv" if order.uv else "pip"
     log.say(f"making an environment from {order.name} with {tool} and Python {order.version}")
-    shutil.rmtree(path, ignore_errors=True)  # of a build that was killed; we are alone here
+    shutil.rmtree(path, ignore_errors=True)  # left by a build that was killed; this process holds the lock
     os.mkdir(path, 0o755)
     if wanted.uid is not None:
         os.chown(path, wanted.uid, wanted.uid)
@@ -117,7 +117,7 @@ def _run(task: Task, wanted: TaskEnvironment, order: Order, log: _Log) -> int:
             process.stdin.write(json.dumps(encode(order)).encode())
             process.stdin.close()
         except BrokenPipeError:
-            pass  # the sandbox ended; its output says why
+            pass  # the sandbox has ended; its output says why
         for line in process.stdout:
             log.write(line)
             if log.has_little_room(wanted.folder):
@@ -126,7 +126,7 @@ def _run(task: Task, wanted: TaskEnvironment, order: Order, log: _Log) -> int:
 
 
 class _Log:
-    """The task's log, and the last lines of it for a message."""
+    """Writes to the task's log, and keeps the last lines for an error message."""
 
     def __init__(self, folder: str) -> None:
         self._file = os.open(os.path.join(folder, LOG), os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
@@ -144,10 +144,10 @@ class _Log:
         try:
             os.write(self._file, line)
         except OSError:
-            return  # a full disk takes the log, not the build
+            return  # a full disk costs log lines, not the build
 
     def problem(self, code: int) -> str:
-        """The line that tells most."""
+        """The most informative line of the output."""
         told = [line for line in self._last if line.lower().startswith(("error", "×", "  ×"))]
         return (told or self._last or [f"it ended with {code}"])[-1][:500]
 
@@ -171,7 +171,7 @@ def main() -> int:
         failure = problem.reason, str(problem)
     except OSError as error:
         failure = "disk_full" if error.errno == 28 else "environment_failed", f"no environment: {error}"
-    except Exception as error:  # whatever it is, what it means for the task is said
+    except Exception as error:  # report any error as a failure of the task
         print(traceback.format_exc(), file=sys.stderr)
         failure = "environment_failed", f"no environment: {type(error).__name__}: {error}"
     if failure is None:

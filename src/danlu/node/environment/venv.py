@@ -1,10 +1,10 @@
-"""Writes virtual environments, without starting a Python: a few small files that the interpreter looks for.
+"""Write virtual environments without starting Python: a few small files that the interpreter looks for.
 
 <folder>/pyvenv.cfg                           names the interpreter
 <folder>/bin/python                           a link to it
 <folder>/lib/python3.N/site-packages          packages
-<folder>/lib/python3.N/site-packages/*.pth    where to look further
-<folder>/own                                  links to Danlu's own packages, where it looks no further
+<folder>/lib/python3.N/site-packages/*.pth    further folders with packages
+<folder>/own                                  links to Danlu's own packages, for environments without a base
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 from collections.abc import Sequence
 
 LAYER = "DANLU_LAYER"
-"""Variable of every task: packages of its own, which come before those of an environment."""
+"""Variable of every task: the layer with its own packages, which take precedence over those of an environment."""
 
 _FURTHER = "zz-danlu-base.pth"
 _BEFORE = "aa-danlu-layer.pth"
@@ -24,7 +24,7 @@ def site_packages(folder: str, version: str) -> str:
 
 
 def write_venv(folder: str, *, python: str, version: str) -> None:
-    """Make an empty one in a folder that exists."""
+    """Create an empty virtual environment in an existing folder."""
     os.makedirs(site_packages(folder, version), mode=0o755, exist_ok=True)
     os.makedirs(os.path.join(folder, "bin"), mode=0o755, exist_ok=True)
     real = os.path.realpath(python)
@@ -39,9 +39,9 @@ def write_venv(folder: str, *, python: str, version: str) -> None:
 
 
 def look_further(folder: str, version: str, *, base: str, own: Sequence[str], place: str) -> None:
-    """Have packages of `base` found after its own, or Danlu's alone. Installers take them for installed.
+    """Add the packages of `base`, or Danlu's alone, after its own. Installers treat them as installed.
 
-    `place` is where tasks see the folder.
+    `place` is the path at which tasks see the folder.
     """
     further = base
     if not base:
@@ -54,7 +54,7 @@ def look_further(folder: str, version: str, *, base: str, own: Sequence[str], pl
 
 
 def look_into_layer_first(folder: str, version: str) -> None:
-    """Have programs of this environment find what a task installs for itself."""
+    """Make programs of this environment prefer the packages that a task installs itself."""
     tail = f"lib/python{version}/site-packages"
     with open(os.path.join(site_packages(folder, version), _BEFORE), "w") as file:
         file.write(

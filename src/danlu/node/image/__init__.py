@@ -1,1 +1,1 @@
-"""Images of jobs: fetching their files, unpacking them, and keeping them on the node."""
+"""Images of jobs: pull them, unpack them, and keep them on the node."""

@@ -1,10 +1,10 @@
 """The unpacked images that a node keeps.
 
-<cache>/<id>/rootfs         its files; the folder is there whole or not at all
+<cache>/<id>/rootfs         its files; the folder is complete or does not exist
 <cache>/<id>/config.json    {"env": {...}}
-<cache>/<id>.json           {"size_bytes": ...}; its time of change is its last use
-<cache>/<id>.use            locked (shared) by every task that uses it, and by whoever removes it
-<cache>/<id>.private        exists when it was fetched with a password; then every job has to show one that works
+<cache>/<id>.json           {"size_bytes": ...}; its mtime is the last use
+<cache>/<id>.use            locked by every task that uses it (shared), and for removal (exclusive)
+<cache>/<id>.private        exists when it was pulled with a password: every job needs valid credentials
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class KeptImage(NamedTuple):
 
 @contextlib.contextmanager
 def in_use(path: str) -> Iterator[None]:
-    """Keep anybody from removing what is at this path, or will be."""
+    """Keep an image at this path, existing or not yet, from being removed."""
     descriptor = os.open(f"{path}{USE}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH)
@@ -39,7 +39,7 @@ def in_use(path: str) -> Iterator[None]:
 
 
 def note_use(path: str) -> None:
-    """Note that an image was used now, and the size of one that is new or of an earlier version."""
+    """Record the time of use, and the size if there is no record yet."""
     if os.path.exists(f"{path}{RECORD}"):
         os.utime(f"{path}{RECORD}")
         return
@@ -50,7 +50,7 @@ def note_use(path: str) -> None:
 
 
 def is_private(cache: str, number: str) -> bool:
-    """The mark in the folder of the image is that of earlier versions."""
+    """Also checks for the mark of earlier versions, in the image's folder."""
     return any(os.path.exists(os.path.join(cache, path)) for path in (f"{number}{PRIVATE}", f"{number}/private"))
 
 
@@ -60,7 +60,7 @@ def mark_private(cache: str, number: str) -> None:
 
 
 def clean(cache: str, max_bytes: int) -> None:
-    """Remove those that were not used for the longest time, until the rest fits. Those in use stay."""
+    """Remove the least recently used images until the rest fits. Images in use stay."""
     kept = list_images(cache)
     total = sum(one.size_bytes for one in kept)
     for one in reversed(kept):
@@ -71,7 +71,7 @@ def clean(cache: str, max_bytes: int) -> None:
 
 
 def list_images(cache: str) -> list[KeptImage]:
-    """All unpacked images, the last used first."""
+    """Return all unpacked images, most recently used first."""
     found = []
     for name in os.listdir(cache):
         if not name.endswith(RECORD):
@@ -84,7 +84,7 @@ def list_images(cache: str) -> list[KeptImage]:
 
 
 def _size_of(path: str) -> int:
-    """Bytes on the disk."""
+    """Bytes on disk."""
     size, seen = 0, set()
     for _, _, names, at in os.fwalk(path):
         for name in names:

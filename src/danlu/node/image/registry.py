@@ -1,10 +1,10 @@
-"""Fetches images from their registry, where neither podman nor docker does it. It speaks the OCI distribution API.
+"""Pull images from their registry where neither podman nor docker can: a client of the OCI distribution API.
 
-    <cache>/<name's digest>.name       the id of the image, once it was fetched by that name
-    <cache>/<id>.layers/               what is fetched and not yet unpacked: image.json, and the layers by number
+    <cache>/<digest of the name>.name  the id of the image that was last pulled by that name
+    <cache>/<id>.layers/               pulled and not unpacked yet: image.json, and the layers by number
 
-Everything that arrives is compared with its digest. Names are of users, so it connects only where inputs may come from
-(`Elsewhere`), and a password goes to the registry and to whom it names for that, over TLS.
+Every download is verified by its digest. Users choose the names, so only addresses that are allowed for inputs are
+contacted (`Elsewhere`). A password is sent only to the registry and to the token service that it names, over TLS.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ T = TypeVar("T")
 
 
 class Name(NamedTuple):
-    """What the name of an image says."""
+    """The parts of an image's name."""
 
     host: str
     repository: str
     reference: str
-    """A tag, or a digest."""
+    """A tag or a digest."""
 
 
 class Registry:
-    """The images of one name."""
+    """Pulls and unpacks the image of one name."""
 
     def __init__(self, name: str, *, cache: str, allowed: TaskElsewhere, username: str, password: str) -> None:
         self._name = name
@@ -72,7 +72,7 @@ class Registry:
         self._elsewhere = Elsewhere(at_most, retry, secrets={}, signs_each=True)
 
     def find(self) -> Optional[str]:
-        """The id of the image when this machine has its files."""
+        """Return the id of the image if this machine has its files."""
         try:
             with open(self._own_file()) as file:
                 number = file.read()
@@ -82,7 +82,7 @@ class Registry:
         return number if number and is_here else None
 
     def pull(self) -> None:
-        """Fetch what the machine lacks of it. Raise ImageProblem."""
+        """Download missing parts of the image. Raise ImageProblem."""
         try:
             self._pull()
         except NotFetched as error:
@@ -98,7 +98,7 @@ class Registry:
             raise ImageProblem(reason, f"{self._name} cannot be fetched: {error}") from error
 
     def unpack(self, root: str) -> dict[str, str]:
-        """Write all files of the image below a folder, one layer over the other. Return the variables that it sets."""
+        """Unpack all layers into a folder, one over the other. Return the variables that the image sets."""
         folder = os.path.join(self._cache, f"{self.find()}.layers")
         try:
             with open(os.path.join(folder, _DESCRIPTION)) as file:
@@ -113,7 +113,7 @@ class Registry:
     def _pull(self) -> None:
         manifest = self._manifest()
         (config,), layers = _objects([manifest.get("config")]), _objects(manifest.get("layers"))
-        # not the digest of the config alone: anybody can make an image with the config of another one
+        # not the digest of the config alone: anyone can make an image with the config of another one
         digests = "\n".join(map(_digest_of, (config, *layers)))
         number = hashlib.sha256(digests.encode()).hexdigest()
         if not os.path.isdir(os.path.join(self._cache, number)):
@@ -125,7 +125,7 @@ class Registry:
 
     def _fetch(self, number: str, config: Mapping[str, Any], layers: Sequence[Mapping[str, Any]]) -> None:
         fresh = f"{self._own_file()}.layers"
-        shutil.rmtree(fresh, ignore_errors=True)  # of somebody who was killed; we are alone with this name
+        shutil.rmtree(fresh, ignore_errors=True)  # left by a process that was killed; we hold the lock of this name
         os.mkdir(fresh, 0o700)
         if sum(one["size"] for one in layers if isinstance(one.get("size"), int)) > room_bytes(fresh):
             raise ImageProblem("disk_full", f"{self._name} cannot be fetched: there is no room for its layers")
@@ -139,14 +139,14 @@ class Registry:
             json.dump({"config": described.get("config"), "num_layers": len(layers)}, file)
         try:
             os.rename(fresh, os.path.join(self._cache, f"{number}.layers"))
-        except OSError:  # it was fetched under another name meanwhile
+        except OSError:  # it was pulled under another name meanwhile
             shutil.rmtree(fresh, ignore_errors=True)
 
     def _fetch_layer(self, digest: str, to: str) -> None:
         self._elsewhere.fetch_file(self._url("blobs", digest), to, sha256=digest.partition(":")[2], sign=self._sign)
 
     def _manifest(self) -> dict[str, Any]:
-        """The description of the image for this machine."""
+        """Return the manifest of the image for this machine's architecture."""
         found = self._read_json("manifests", self._where.reference)
         if "manifests" not in found:
             return found
@@ -171,7 +171,7 @@ class Registry:
         return found
 
     def _asked(self, ask: Callable[[], T]) -> T:
-        """Ask, and once more with a proof of who asks when the registry wants one, or a newer one."""
+        """Send a request. If the registry asks for (new) credentials, authorize and send it once more."""
         try:
             return ask()
         except NotFetched as error:
@@ -182,7 +182,7 @@ class Registry:
         return ask()
 
     def _authorize(self, challenge: str) -> str:
-        """What proves who asks, as the registry wants it."""
+        """Return the Authorization header that the registry asks for."""
         kind, _, rest = challenge.partition(" ")
         username, password = self._login
         basic = "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode() if username else ""
@@ -205,7 +205,7 @@ class Registry:
             raise NotFetched(f"{realm}: expected a token") from error
 
     def _sign(self, address: str, headers: Mapping[str, str]) -> Mapping[str, str]:
-        """Only the registry itself is told who asks; it may send us elsewhere for the bytes."""
+        """Send credentials to the registry only: it may redirect downloads to other hosts."""
         if urlsplit(address).netloc != self._where.host or not self._authorization:
             return {**headers, "Accept": _ACCEPT}
         return {**headers, "Accept": _ACCEPT, "Authorization": self._authorization}
@@ -218,7 +218,7 @@ class Registry:
 
 
 def parse_name(name: str) -> Name:
-    """Host, repository and reference; a name without a host means Docker's own."""
+    """Split into host, repository and reference; without a host, Docker Hub is meant."""
     name, at, digest = name.partition("@")
     first, slash, rest = name.partition("/")
     is_host = slash and ("." in first or ":" in first or first == "localhost")
@@ -231,7 +231,7 @@ def parse_name(name: str) -> Name:
 
 @contextlib.contextmanager
 def _opened(path: str) -> Iterator[int]:
-    """A layer to read from. Zstandard is unpacked by its own program; tarfile knows the others."""
+    """Open a layer for reading. The zstd program unpacks Zstandard; tarfile supports the other formats."""
     with open(path, "rb") as file:
         if file.read(len(_ZSTANDARD)) != _ZSTANDARD:
             os.lseek(file.fileno(), 0, os.SEEK_SET)

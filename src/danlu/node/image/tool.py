@@ -1,4 +1,4 @@
-"""docker or podman, which fetch images and know how their layers lie over each other."""
+"""Pull and export images with docker or podman."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from typing import Any, Optional
 from danlu.node.image.unpack import NotUnpacked, room_bytes, unpack
 
 BUILT_IN = "danlu"
-"""What stands in the place of their path where neither works: we fetch images ourselves (`registry.py`)."""
+"""In place of their path when neither works: Danlu pulls images itself (`registry.py`)."""
 
 ANSWER_SECONDS, PULL_SECONDS = 300.0, 6 * 3600.0
 PASSED_ON = (
     *("HOME", "XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "CONTAINERS_STORAGE_CONF", "DOCKER_HOST"),
     *("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"),
 )
-"""Variables of the server by which they find their own files, and a proxy."""
+"""Variables of the server by which these programs find their own files and a proxy."""
 
 DOCKER_HUB = ("https://index.docker.io/v1/", "docker.io")
 _UNKNOWN = ("not found", "manifest unknown", "no such image", "does not exist", "name unknown")
@@ -36,12 +36,12 @@ class ImageProblem(Exception):
 
 
 class Tool:
-    """docker or podman, as far as their command lines are the same."""
+    """docker or podman, as far as their command lines agree."""
 
     def __init__(
         self, program: Sequence[str], name: str, *, env: Mapping[str, str], username: str, password: str
     ) -> None:
-        """`program` is its path, and what it is always told."""
+        """`program`: its path, followed by options for every call."""
         self._program = program
         self._env = {**os.environ, **env}
         self._name = name
@@ -49,7 +49,7 @@ class Tool:
         self._password = password
 
     def find(self) -> Optional[str]:
-        """The id of the image when this machine has it."""
+        """Return the id of the image if this machine has it."""
         done = self._run("image", "inspect", "--format", "{{.Id}}", self._name)
         return done.stdout.decode().strip().rpartition(":")[2] if done.returncode == 0 else None
 
@@ -66,7 +66,7 @@ class Tool:
         raise ImageProblem("image_missing" if is_users else "image_failed", problem)
 
     def unpack(self, root: str) -> dict[str, str]:
-        """Write all files of the image below a folder. Return the variables that it sets."""
+        """Write all files of the image to a folder. Return the variables that it sets."""
         config = json.loads(self._must("image", "inspect", "--format", "{{json .Config}}", self._name))
         container = self._must("create", self._name, "/never-started").strip().splitlines()[-1]
         try:
@@ -89,7 +89,7 @@ class Tool:
 
     @contextlib.contextmanager
     def _login(self) -> Iterator[list[str]]:
-        """The words of `pull`, with a file that holds the password as long as it takes."""
+        """Yield the arguments of `pull`, with a temporary file that holds the password."""
         if not self._username:
             yield ["pull"]
             return
@@ -125,13 +125,13 @@ class Tool:
 
 
 def variables_of(config: Any) -> dict[str, str]:
-    """The variables that an image sets, as its description has them."""
+    """Return the variables that an image's config sets."""
     found = config.get("Env") if isinstance(config, dict) else None
     return dict(line.split("=", 1) for line in found or () if isinstance(line, str) and "=" in line)
 
 
 def storage_options(program: str) -> list[str]:
-    """What podman is told when the user who runs it has no further user ids: that all files of images are his."""
+    """Options for a podman user without subordinate uids: let this user own all files of images."""
     if os.path.basename(program) != "podman" or os.geteuid() == 0:
         return []
     words = [
@@ -148,7 +148,7 @@ def storage_options(program: str) -> list[str]:
 
 
 def _registries(name: str) -> tuple[str, ...]:
-    """Where a name says that its image is; a name without a host means Docker's own."""
+    """Return the registry of an image's name; Docker Hub for a name without a host."""
     first = name.partition("/")[0]
     is_host = "/" in name and ("." in first or ":" in first or first == "localhost")
     return (first,) if is_host else DOCKER_HUB

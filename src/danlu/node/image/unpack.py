@@ -1,8 +1,8 @@
-"""Unpacks an archive of an image, in a process whose root folder is the one that the files go to.
+"""Unpack an archive of an image, in a process whose root is the target folder.
 
-So nothing in an archive leads out of it: neither `..`, nor a link, nor a name that passes through a link of an earlier
-layer. Links mean what they mean inside of the image. Who is not root does this in a user namespace of his own, and owns
-all files. Devices, pipes and the bits that give a program other rights are left out.
+So nothing in an archive can write outside of it: not with `..`, not with a symlink, not through a symlink of an earlier
+layer. Links resolve inside the image. A process that is not root uses a user namespace, and owns all files. Devices,
+pipes and the setuid and setgid bits are dropped.
 """
 
 from __future__ import annotations
@@ -24,29 +24,30 @@ from danlu.node.supervise import linux
 
 PIECE_BYTES = 1 << 20
 STALL_SECONDS = 60.0
-"""How long an image may give nothing while it is unpacked."""
+"""How long an image may send no data while it is unpacked."""
 
 SHARE_OF_ROOM = 0.9
-"""Of what is free on the disk, what one image may take."""
+"""Share of the free disk space that one image may take."""
 
 MAX_MEMORY_BYTES = 1 << 30
-"""Of the process that reads the archive: the fields of a file may be as long as its maker likes."""
+"""Of the process that reads the archive: header fields in an archive can have any length."""
 
 HEADER_BYTES = 512
 _REMOVED, _EMPTIED = ".wh.", ".wh..wh..opq"
-"""How a layer says that a file of an earlier one is gone, and that a folder hides what earlier ones have in it."""
+"""Whiteouts: a layer's marks that a file of earlier layers is deleted, or that a folder hides their content."""
 
 
 class NotUnpacked(Exception):
-    """The archive is broken, or has something that cannot be."""
+    """The archive is broken, or contains something unsupported."""
 
 
 class TooLarge(Exception):
-    """More than there is room for."""
+    """The image needs more than the space available."""
 
 
 def unpack(source: int, target: str, *, max_bytes: int, stall_seconds: float = STALL_SECONDS) -> None:
-    """Unpack an archive, compressed or not, over what the folder has. Raise NotUnpacked, TooLarge or TimeoutError."""
+    """Unpack an archive, compressed or not, on top of the folder's content. Raise NotUnpacked, TooLarge or
+    TimeoutError."""
     archive, feed = os.pipe2(os.O_CLOEXEC)
     said, say = os.pipe2(os.O_CLOEXEC)
     child = os.fork()
@@ -56,7 +57,7 @@ def unpack(source: int, target: str, *, max_bytes: int, stall_seconds: float = S
     os.close(archive)
     os.close(say)
     try:
-        with contextlib.suppress(BrokenPipeError):  # it has given up, and says why
+        with contextlib.suppress(BrokenPipeError):  # the child has given up, and reports why
             copy(source, feed, max_bytes=max_bytes, stall_seconds=stall_seconds)
         os.close(feed)
         feed = -1
@@ -75,10 +76,10 @@ def unpack(source: int, target: str, *, max_bytes: int, stall_seconds: float = S
 
 
 def copy(source: int, target: int, *, max_bytes: int, stall_seconds: float = STALL_SECONDS) -> None:
-    """Copy until the end. Raise TimeoutError when nothing comes for a while, TooLarge when it is more than this.
+    """Copy until the end. Raise TimeoutError after a silence, TooLarge above the limit.
 
-    An image can make its tool wait forever: podman reads /etc/group of it, which may be a pipe. And a few bytes in a
-    registry can become any number of them on the disk.
+    An image can make its tool block forever: podman reads the image's /etc/group, which may be a pipe. And a few bytes
+    in a registry can unpack to any size.
     """
     num_bytes = 0
     while True:
@@ -95,7 +96,7 @@ def copy(source: int, target: int, *, max_bytes: int, stall_seconds: float = STA
 
 
 def room_bytes(folder: str) -> int:
-    """How much an image may take there."""
+    """How much disk space an image may take there."""
     found = os.statvfs(folder)
     return int(found.f_bavail * found.f_frsize * SHARE_OF_ROOM)
 
@@ -105,7 +106,7 @@ def _too_large(max_bytes: int) -> str:
 
 
 def _become_unpacker(archive: int, say: int, *, target: str, max_bytes: int) -> NoReturn:
-    """Turn this forked process into one that sees nothing but the target, and unpack."""
+    """In the forked child: restrict this process to the target folder, and unpack."""
     told = "failed\n"
     try:
         resource.setrlimit(resource.RLIMIT_DATA, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
@@ -119,19 +120,19 @@ def _become_unpacker(archive: int, say: int, *, target: str, max_bytes: int) -> 
             for member in opened:
                 files.add(member)
             while file.read(PIECE_BYTES):
-                pass  # whatever fills up the last block
+                pass  # read the padding of the last block
         told = "done\n"
     except TooLarge as error:
         told = f"{TooLarge.__name__}\n{error}"
     except (OSError, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, ValueError, MemoryError) as error:
         told = f"failed\n{error}"
-    finally:  # nothing may go on here as a second one
+    finally:  # this forked process must not continue as the parent
         os.write(say, told.encode("utf-8", "backslashreplace")[:2000])
         os._exit(0)
 
 
 class _Files:
-    """The files of one archive, as they are added to what there is."""
+    """Writes the files of one archive over the existing ones."""
 
     def __init__(self, archive: tarfile.TarFile, max_bytes: int) -> None:
         self._archive = archive
@@ -139,7 +140,7 @@ class _Files:
         self._num_bytes = 0
         self._is_root = os.geteuid() == 0
         self._added: set[str] = set()
-        """Paths that this archive has brought, and the folders above them."""
+        """Paths that this archive has written, and their parent folders."""
 
     def add(self, member: tarfile.TarInfo) -> None:
         self._num_bytes += HEADER_BYTES + member.size
@@ -175,7 +176,7 @@ class _Files:
         if not member.issym():
             os.chmod(path, (member.mode & 0o1777) | (0o700 if member.isdir() else 0o400))
             if member.isreg():
-                os.utime(path, (member.mtime, member.mtime))  # compiled Python names the time of its source
+                os.utime(path, (member.mtime, member.mtime))  # compiled Python files record the mtime of their source
 
     def _write_file(self, member: tarfile.TarInfo, path: str) -> None:
         data = self._archive.extractfile(member)
@@ -184,7 +185,7 @@ class _Files:
             shutil.copyfileobj(data, file, PIECE_BYTES)
 
     def _empty(self, folder: str) -> None:
-        """Remove what earlier layers have in a folder."""
+        """Remove the content that earlier layers have in a folder."""
         for name in os.listdir(folder or ".") if _is_folder(folder or ".") else ():
             path = os.path.join(folder, name)
             if path not in self._added:
@@ -192,7 +193,7 @@ class _Files:
 
 
 def _normal(name: str) -> str:
-    """A path from the root of the image, empty for the root itself."""
+    """Return a path relative to the root of the image; empty for the root itself."""
     return os.path.normpath(f"/{name}").strip("/")
 
 
