@@ -1,6 +1,6 @@
-"""Where Danlu cuts artifacts into chunks, compiled. `danlu` uses it where it is installed; the places are the same.
+"""Compiled search for the chunk boundaries of artifacts. `danlu` uses it if installed, and finds the same without it.
 
-Importing it raises ImportError where danlu-accel was installed without its compiled core.
+Importing it raises ImportError if danlu-accel was installed without its compiled core.
 """
 
 from __future__ import annotations
@@ -11,6 +11,6 @@ from importlib import import_module
 _core = import_module("danlu_accel._cutting")
 
 RULES: int = _core.RULES
-"""Which places are cuts. Another number, other places."""
+"""Version of the rules for boundaries. Another version gives other boundaries."""
 
 next_cut: Callable[[bytes, int, int], int] = _core.next_cut

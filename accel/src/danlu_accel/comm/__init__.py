@@ -1,4 +1,4 @@
-"""Gradient exchange between machines for PyTorch's DDP: fewer bytes on the slow link, the same gradients.
+"""Gradient exchange between machines for PyTorch's DDP: fewer bytes over the slow link, the same gradients.
 
 from danlu_accel import comm
 

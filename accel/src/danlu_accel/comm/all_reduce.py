@@ -1,4 +1,4 @@
-"""Sums and averages outside of DDP, exchanged as DDP's gradients are: what scripts call `all_reduce` for by hand."""
+"""Sums and averages outside of DDP, for scripts that call `all_reduce` themselves."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from danlu_accel.comm.pieces import Bucket
 from danlu_accel.comm.settings import Settings
 
 WARM_UP = -1
-"""Number of the bucket that is measured with: nobody's, so that what it rounds away is nobody's."""
+"""Bucket index of measurements. No real bucket has it, so their rounding errors are never carried into a real sum."""
 
 
 class AllReduce:
-    """Adds tensors up over ranks. Made on each of them at the same time, like a collective."""
+    """Sums tensors over ranks. A collective: all ranks create it at the same time."""
 
     def __init__(self, settings: Settings, like: Tensor, ranks: Sequence[int] | None = None) -> None:
-        """`like`: a tensor of the size to measure with; it is not changed. `ranks`: who adds up; None means all."""
+        """`like`: a tensor of the size to measure with, not changed. `ranks`: the ranks to sum over; None: all."""
         self.attachment: Attachment = open_attachment(settings, ranks or range(dist.get_world_size()))
         self.group = dist.group.WORLD
         candidates = 0 if settings.algorithm != "auto" else 3
-        for _ in range(1 + settings.options.auto_steps * candidates):  # what decides is decided after these
+        for _ in range(1 + settings.options.auto_steps * candidates):  # the algorithm is decided after these
             self.start(torch.zeros(like.numel(), dtype=like.dtype), WARM_UP).wait()
         self.raise_error()
 
     def start(self, flat: Tensor, index: int = 0, *, is_average: bool = False) -> Future[Tensor]:
-        """Begin to add up a flat, contiguous tensor of floating point numbers, in place.
+        """Start to sum a flat, contiguous tensor of floating point numbers in place.
 
-        `index` tells tensors apart whose rounding errors are carried into their next sum.
+        `index` identifies tensors whose rounding errors are carried into their next sum.
         """
         promise: Future[Tensor] = Future()
         engine = self.attachment.engine
-        if not isinstance(engine, ThreadEngine):  # one rank alone
+        if not isinstance(engine, ThreadEngine):  # a single rank
             promise.set_result(flat)
             return promise
         engine.pipeline.put(Bucket(index, flat, True, promise, is_sum=not is_average))
         return promise
 
     def raise_error(self) -> None:
-        """Raise what went wrong, if anything did; what was being added up is NaN then."""
+        """Raise the error of a failed exchange, if any. Tensors that were being summed then hold NaN."""
         engine = self.attachment.engine
         if isinstance(engine, ThreadEngine):
             engine.pipeline.raise_error()
@@ -54,7 +54,7 @@ class AllReduce:
 
 
 class Sum:
-    """A sum or average under way, with the methods of `torch.distributed.Work` that scripts call."""
+    """A sum or average in progress, with the methods of `torch.distributed.Work` that scripts call."""
 
     def __init__(self, reducer: AllReduce, tensor: Tensor, *, is_average: bool = False) -> None:
         self._reducer = reducer
@@ -63,11 +63,11 @@ class Sum:
         self._is_copied = self._flat.data_ptr() == tensor.data_ptr()
         self._future = reducer.start(self._flat, is_average=is_average)
 
-    def wait(self, timeout: object = None) -> bool:  # noqa: ARG002 - the exchange has a timeout of its own
-        """Wait until the tensor holds the result. Raise CommError when a rank was lost."""
+    def wait(self, timeout: object = None) -> bool:  # noqa: ARG002 - the exchange has its own timeout
+        """Wait until the tensor holds the result. Raises CommError if a rank was lost."""
         self._future.wait()
         self._reducer.raise_error()
-        if not self._is_copied:  # a second wait must not overwrite what the script has written since
+        if not self._is_copied:  # a second wait must not overwrite what the script wrote meanwhile
             self._tensor.copy_(self._flat.view(self._tensor.shape))
             self._is_copied = True
         return True

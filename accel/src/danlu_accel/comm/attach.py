@@ -1,4 +1,4 @@
-"""Attaching the exchange to a DDP model: the only way in."""
+"""Attach the exchange to a DDP model."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def attach(
     timeout_seconds: float = TIMEOUT_SECONDS,
     options: Options | None = None,
 ) -> Attachment:
-    """Let `ddp_model` exchange its gradients hierarchically; call it on every rank, in the same order.
+    """Exchange the gradients of `ddp_model` hierarchically. Call it on every rank, in the same order.
 
-    Without a lossy `wire` the gradients are plain DDP's up to the order of additions, and bit-equal on all ranks.
-    Blocks until all ranks have called it. A model takes one hook for its life; a second call raises an error.
+    Without a lossy `wire` the gradients equal plain DDP's up to the order of additions, and are bit-equal on all ranks.
+    Blocks until all ranks have called it. A model takes only one hook; a second call raises an error.
     """
     settings = Settings(algorithm, wire, num_streams, timeout_seconds, options or Options())
     ddp = _require_fresh_ddp(ddp_model)

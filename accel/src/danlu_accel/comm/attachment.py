@@ -1,4 +1,4 @@
-"""What `attach` returns, and what works behind it."""
+"""The handle that `attach` returns, and the engines behind it."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from danlu_accel.comm.topology import Topology
 
 
 class Engine(ABC):
-    """The running part of an attachment."""
+    """Exchanges the buckets of an attachment."""
 
     @abstractmethod
     def exchange(self, bucket: GradBucket) -> Future[Tensor]:
         """Start to average a bucket over all ranks and return at once; the future holds the result.
 
-        If that fails, `backward` raises a CommError, and the gradients are NaN.
+        If that fails, `backward` raises a CommError and the gradients are NaN.
         """
 
     def decisions(self) -> Sequence[str]:
-        """What was decided since the start, for `explain`."""
+        """Decisions since the start, for `explain`."""
         return ()
 
     def stats(self) -> list[StepStats]:
-        """What the last steps cost, oldest first."""
+        """Costs of the last steps, oldest first."""
         return []
 
     @abstractmethod
     def close(self) -> None:
-        """Stop. Quiet when already stopped."""
+        """Stop. Does nothing if already stopped."""
 
 
 class NoEngine(Engine):
-    """One rank: every bucket is its own average."""
+    """A single rank: every bucket is its own average."""
 
     def exchange(self, bucket: GradBucket) -> Future[Tensor]:
         promise: Future[Tensor] = Future()
@@ -55,7 +55,7 @@ class NoEngine(Engine):
 
 
 class ThreadEngine(Engine):
-    """Ranks on CPUs: a thread of our own drives gloo and shared memory."""
+    """Ranks on CPUs: a separate thread drives gloo and shared memory."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class ThreadEngine(Engine):
         promise: Future[Tensor] = Future()
         parameters = tuple(map(id, bucket.parameters())) if self._feeds_error_back else ()
         self.pipeline.put(Bucket(bucket.index(), bucket.buffer(), bucket.is_last(), promise, parameters))
-        if torch._C._current_graph_task_id() < 0:  # DDP.join() calls without a backward pass, and waits by itself
+        if torch._C._current_graph_task_id() < 0:  # DDP.join() calls without a backward pass and waits on its own
             return promise.then(self._checked)
         if bucket.is_last():
             _when_backward_ends(lambda: self._end_backward(promise))
@@ -87,12 +87,12 @@ class ThreadEngine(Engine):
         return done.value()
 
     def _end_backward(self, last: Future[Tensor]) -> None:
-        """Have `backward` raise what went wrong.
+        """Make `backward` raise the error of a failed exchange.
 
-        DDP turns the exceptions of futures into plain RuntimeErrors, so futures never fail here. Its own end of
-        backward was queued after this one; the error is raised after that, so that DDP is ready for another forward
-        pass. With unused parameters DDP exchanges something itself at its end, which a lost rank breaks too: then the
-        error is raised before that.
+        DDP turns exceptions of futures into plain RuntimeErrors, so futures never fail here. DDP queued its own end of
+        backward after this callback; the error is raised after that, so that DDP is ready for another forward pass.
+        With unused parameters DDP also communicates at its end, which fails if a rank is lost: then the error is raised
+        before that.
         """
         if self._raises_early:
             last.wait()
@@ -112,12 +112,12 @@ class ThreadEngine(Engine):
 
 
 def _when_backward_ends(callback: Callable[[], None]) -> None:
-    """Have autograd call this in the thread of the backward pass that runs now; what it raises, `backward` raises."""
+    """Have autograd call this at the end of the current backward pass; `backward` raises its exceptions."""
     torch.autograd.Variable._execution_engine.queue_callback(callback)
 
 
 class Attachment:
-    """What `attach` returns: explains its choices, counts, and can be closed."""
+    """Returned by `attach`: explains its choices, reports statistics, and can be closed."""
 
     def __init__(self, settings: Settings, topology: Topology, reasons: Sequence[str], engine: Engine) -> None:
         self.settings = settings
@@ -126,11 +126,11 @@ class Attachment:
         self._reasons = (*topology.reasons, *reasons)
 
     def explain(self) -> str:
-        """Say what was chosen and why, one line per choice."""
+        """Describe the choices and their reasons, one line per choice."""
         return "\n".join([*self._reasons, *self.engine.decisions()])
 
     def stats(self) -> list[StepStats]:
-        """Return what the last steps cost, oldest first; at most 1000 are kept."""
+        """Return the costs of the last steps, oldest first; at most 1000 are kept."""
         return self.engine.stats()
 
     def close(self) -> None:

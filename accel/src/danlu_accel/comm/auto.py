@@ -1,4 +1,4 @@
-"""Choosing an algorithm by measuring it: each candidate gets a few steps, rank 0 decides for all."""
+"""Choose an algorithm by measuring: each candidate runs for a few steps, then rank 0 decides for all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from danlu_accel.comm.stats import StepStats
 
 
 class Auto:
-    """Calls itself like a function of the step number; the answer is the same on every rank."""
+    """A function of the step number that returns the same algorithm on every rank."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Auto:
         self._chosen = candidates[0]
 
     def __call__(self, step: int) -> Exchange:
-        # The step after DDP's first is the first with the buckets it will keep, so step 0 is nobody's.
+        # DDP rebuilds its buckets after its first step, so step 0 is not measured.
         turn = (step - 1) // self._num_steps_each
         if step == 0:
             return self._candidates[0]
@@ -51,7 +51,7 @@ class Auto:
 
 
 def measured(steps: Collection[StepStats], names: Sequence[str], num_steps_each: int) -> list[float]:
-    """Return the median seconds of each candidate; the first of its steps only warms up."""
+    """Return the median seconds per step of each candidate. The first step of each is a warm-up and not counted."""
     times = []
     for turn, name in enumerate(names):
         first = 1 + turn * num_steps_each

@@ -1,23 +1,23 @@
-"""What can go wrong while gradients are exchanged."""
+"""Exceptions of the gradient exchange."""
 
 from __future__ import annotations
 
 
 class CommError(RuntimeError):
-    """Gradients could not be exchanged; the message says which rank and what to do."""
+    """Gradients could not be exchanged; the message says which rank failed and what to do."""
 
 
 class PeerLostError(CommError):
-    """Another rank died, gave up, or stayed silent for longer than the timeout."""
+    """Another rank died, failed, or did not respond within the timeout."""
 
 
 class AlreadyAttachedError(CommError):
-    """A model takes one communication hook, once: this one has it already."""
+    """The model already has a communication hook; it takes only one."""
 
 
 class SharedMemoryError(CommError):
-    """The memory that the ranks of one host share could not be had."""
+    """Memory shared by the ranks of a host could not be allocated."""
 
 
 class TopologyError(CommError):
-    """The ranks do not agree on settings, or were said to share a host and do not."""
+    """The ranks have different settings, or do not share a host as configured."""

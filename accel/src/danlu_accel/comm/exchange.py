@@ -1,4 +1,4 @@
-"""The contract of an algorithm, and the flat one."""
+"""The interface of algorithms, and the flat one."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from danlu_accel.comm.topology import Topology
 
 
 class Exchange(ABC):
-    """Averages pieces over all ranks, in stages, so that several pieces can be under way at once.
+    """Averages pieces over all ranks, in stages, so that several pieces can be in progress at once.
 
     Every rank runs the same stages on the same pieces in the same order. A stage may wait for other ranks, but only
-    for stages that they run earlier in this order. `slot` tells pieces apart that are under way together; a slot is
-    used again only after the last stage of the piece that had it.
+    for stages that come earlier in this order. `slot` identifies a piece in progress; it is reused only after the
+    last stage of its piece.
     """
 
     name: str
     num_stages: int
     piece_bytes: int | None
-    """Largest piece it takes; None means whole buckets."""
+    """Largest piece that the algorithm accepts; None: whole buckets."""
 
     @abstractmethod
     def run(self, stage: int, piece: Piece, slot: int, counter: StepCounter) -> None:
-        """Run one stage; after the last one every segment of the piece holds the average, or the sum."""
+        """Run one stage. After the last stage every segment of the piece holds the average, or the sum."""
 
     @abstractmethod
     def give_up(self, reason: str) -> None:
-        """Let ranks that wait for this one know that it failed. Quiet when they are gone."""
+        """Report a failure to ranks that wait for this one. Ranks that have ended are ignored."""
 
 
 class Flat(Exchange):
@@ -57,7 +57,7 @@ class Flat(Exchange):
             wait(self._works.pop(slot), self._timeout, "the all-reduce over all ranks")
 
     def give_up(self, reason: str) -> None:
-        """The backend tells the others, when this process ends."""
+        """The backend notifies the other ranks when this process ends."""
 
     def _begin(self, piece: Piece, slot: int, counter: StepCounter) -> None:
         (segment,) = piece.segments
@@ -73,7 +73,7 @@ class Flat(Exchange):
 
 
 def ring_bytes(topology: Topology, num_bytes: int) -> tuple[int, int]:
-    """Return what this rank sends inside its host and to another one when all ranks form one ring."""
+    """Return the bytes that this rank sends inside its host and to another one, if all ranks form one ring."""
     size = topology.world_size
     sent = 2 * (size - 1) * num_bytes // size
     is_inside = (topology.rank + 1) % size in topology.local_ranks
@@ -82,7 +82,7 @@ def ring_bytes(topology: Topology, num_bytes: int) -> tuple[int, int]:
 
 @contextmanager
 def reaching_peers(what: str) -> Iterator[None]:
-    """Within this, torch's own errors become PeerLostError, which says what was tried."""
+    """Context in which torch's errors become a PeerLostError that names the operation."""
     try:
         yield
     except RuntimeError as error:

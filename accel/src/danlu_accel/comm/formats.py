@@ -1,7 +1,7 @@
-"""How numbers look on the link between hosts.
+"""Number formats on the link between hosts.
 
-A format packs a float tensor into what is sent and restores it from what arrived. Both sides use restored values only,
-their own included, so that every replica adds up the same numbers.
+A format packs a float tensor for sending and restores it on arrival. Both sides use only restored values, also for
+their own numbers, so that every replica adds up the same numbers.
 """
 
 from __future__ import annotations
@@ -13,38 +13,38 @@ from torch import Tensor
 
 from danlu_accel.comm.settings import WireFormat
 
-TOPK_SHARE = 100  # one number in so many travels
-BLOCK = 512  # numbers that share one int8 scale: 0.8 % of extra bytes
+TOPK_SHARE = 100  # one number in this many is sent
+BLOCK = 512  # numbers per int8 scale: 0.8 % extra bytes
 
 
 class Format(ABC):
-    """One way to send numbers. Stateless; what rounding lost lives in the caller's `residual`."""
+    """A number format. Stateless; rounding errors are kept in the caller's `residual`."""
 
     name: WireFormat
     feeds_error_back = False
-    """Whether `pack` wants a residual: what rounding lost in this step is added in the next one."""
+    """Whether `pack` uses a residual: the rounding error of one step is added in the next one."""
 
     @abstractmethod
     def packed(self, numel: int, dtype: torch.dtype) -> tuple[int, torch.dtype]:
-        """Return how many elements of which type `numel` numbers of `dtype` take on the link."""
+        """Return number and type of the elements that `numel` numbers of `dtype` are packed into."""
 
     @abstractmethod
     def pack(self, values: Tensor, out: Tensor, residual: Tensor | None) -> Tensor:
-        """Return what is to be sent, in `out` or `values` itself; `values` then holds the restored numbers."""
+        """Return the packed numbers, in `out` or `values` itself; `values` then holds the restored numbers."""
 
     @abstractmethod
     def restore(self, packed: Tensor, out: Tensor) -> None:
-        """Write the numbers that arrived to `out`."""
+        """Write the received numbers to `out`."""
 
     def add(self, packed: Tensor, total: Tensor) -> None:
-        """Add the numbers that arrived to `total`."""
+        """Add the received numbers to `total`."""
         arrived = torch.empty_like(total)
         self.restore(packed, arrived)
         total.add_(arrived)
 
 
 class Exact(Format):
-    """The numbers as they are; nothing is copied before sending."""
+    """The numbers unchanged; sent without a copy."""
 
     name = "exact"
 
@@ -84,7 +84,7 @@ class Int8(Format):
     """One byte per number and one scale per block; the rounding error is carried into the next step.
 
     Packed: the int8 numbers, padded to whole blocks, then the float32 scales. An infinite or NaN gradient makes its
-    block NaN on every rank, so that a gradient scaler sees the overflow, and is not carried over.
+    block NaN on every rank, so that a gradient scaler detects the overflow; it is not carried over.
     """
 
     name = "int8"
@@ -120,10 +120,10 @@ class Int8(Format):
 
 
 class TopK(Format):
-    """The largest hundredth of the numbers and their places; all others wait in the residual until they are large.
+    """The largest hundredth of the numbers and their positions; the others stay in the residual until they are large.
 
-    Packed: the int32 places, then the float32 numbers. An infinite or NaN gradient counts as the largest, so that every
-    rank sees it, and is not carried over.
+    Packed: the int32 positions, then the float32 numbers. An infinite or NaN gradient counts as the largest, so
+    that every rank sees it; it is not carried over.
     """
 
     name = "topk"
@@ -164,7 +164,7 @@ FORMATS: dict[WireFormat, Format] = {
 
 
 def format_for(name: WireFormat, dtype: torch.dtype) -> Format:
-    """Return the format asked for; gradients that are already narrower than float32 travel as they are."""
+    """Return the requested format, or `exact` for gradients that are already narrower than float32."""
     return FORMATS[name] if dtype in (torch.float32, torch.float64) else FORMATS["exact"]
 
 

@@ -1,6 +1,6 @@
 """The hook that DDP calls.
 
-DDP compares the annotations themselves, so this file must not turn them into text with `from __future__`.
+DDP compares the annotations themselves, so this file must not turn them into strings with `from __future__`.
 """
 
 from torch import Tensor
@@ -11,5 +11,5 @@ from danlu_accel.comm.attachment import Attachment
 
 
 def hook(state: Attachment, bucket: GradBucket) -> Future[Tensor]:
-    """Average one bucket over all ranks. PyTorch's signature: DDP calls it for each bucket while backward runs."""
+    """Average one bucket over all ranks. DDP calls it for each bucket during backward."""
     return state.engine.exchange(bucket)

@@ -1,4 +1,4 @@
-"""The hop between hosts: one lane of ranks, one rank per host, adds up its shards."""
+"""The exchange between hosts: a lane, which is one rank per host, sums its shards."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from danlu_accel.comm.stats import StepCounter
 
 @dataclass(frozen=True)
 class Lane:
-    """The ranks, one per host, that exchange one shard; `position` is this rank's place among them."""
+    """The ranks, one per host, that exchange one shard; `position` is the index of this rank among them."""
 
     ranks: tuple[int, ...]
     position: int
     groups: tuple[dist.ProcessGroup, ...]
-    """One per stream, each with connections of its own."""
+    """One per stream, each with its own connections."""
     timeout: timedelta
 
     @property
@@ -45,7 +45,7 @@ class Lane:
 
 @dataclass(frozen=True)
 class Transfer:
-    """A message under way."""
+    """A message in progress."""
 
     work: dist.Work
     what: str
@@ -57,7 +57,7 @@ class Transfer:
 
 @dataclass
 class Crossing:
-    """One shard on its way between hosts."""
+    """A shard that is exchanged between hosts."""
 
     format: Format
     slot: int
@@ -67,7 +67,7 @@ class Crossing:
     receiving: dict[int, Transfer] = field(default_factory=dict)
     arrived: dict[int, Tensor] = field(default_factory=dict)
     keep: list[Tensor] = field(default_factory=list)
-    """Packed numbers that must stay as they are until they are sent."""
+    """Packed numbers that must not change until they are sent."""
 
     def pack(self, values: Tensor, part: int) -> Tensor:
         size, dtype = self.format.packed(values.numel(), values.dtype)
@@ -83,7 +83,7 @@ class Crossing:
 
 
 class Residuals:
-    """What rounding lost, by part of one piece; added to the same gradients in the next step."""
+    """Rounding errors, by part of a piece; added to the same gradients in the next step."""
 
     def __init__(self) -> None:
         self._parts: dict[int, Tensor] = {}
@@ -96,17 +96,17 @@ class Residuals:
 
 
 class Hop(ABC):
-    """Sums a shard over hosts in `num_stages` stages; the first returns before anything has arrived."""
+    """Sums a shard over hosts in `num_stages` stages. The first stage does not wait for other hosts."""
 
     num_stages: int
 
     @abstractmethod
     def run(self, stage: int, crossing: Crossing, counter: StepCounter) -> None:
-        """Run one stage. After the last, the shard holds the sum, bit-equal on every host."""
+        """Run one stage. After the last stage the shard holds the sum, bit-equal on every host."""
 
 
 class NoHop(Hop):
-    """One host: the shard is the sum already."""
+    """A single host: the shard already holds the sum."""
 
     num_stages = 2
 
@@ -115,7 +115,7 @@ class NoHop(Hop):
 
 
 class PairHop(Hop):
-    """Two hosts swap whole shards: as many bytes as a ring of two, without its second phase."""
+    """Two hosts swap whole shards: as many bytes as a ring of two, but in one phase."""
 
     num_stages = 2
 
@@ -134,12 +134,12 @@ class PairHop(Hop):
         crossing.receiving[other].wait()
         for sent in crossing.sending:
             sent.wait()
-        # Two numbers have one sum whatever their order, so both hosts get the same bits.
+        # The sum of two numbers does not depend on their order, so both hosts get the same bits.
         crossing.format.add(crossing.arrived[other], crossing.shard)
 
 
 class ScatterHop(Hop):
-    """Three hosts or more: each adds up its part of the shard and sends the sum to the others."""
+    """Three or more hosts: each sums its part of the shard and sends the result to the others."""
 
     num_stages = 3
 
@@ -208,7 +208,7 @@ def hop_for(lane: Lane) -> Hop:
 
 
 def split(numel: int, num_parts: int, index: int) -> tuple[int, int]:
-    """Return where part `index` begins and ends; the parts cover everything, the last ones may be empty."""
+    """Return start and end of part `index`. The parts cover everything; the last ones may be empty."""
     size = -(-numel // num_parts)
     return min(index * size, numel), min((index + 1) * size, numel)
 

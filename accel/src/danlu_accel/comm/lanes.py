@@ -1,12 +1,12 @@
-"""The hierarchical exchange: add up inside the host, exchange shards between hosts, spread the result inside.
+"""The hierarchical exchange: sum inside each host, exchange shards between hosts, distribute the result inside.
 
-Each piece goes through this (two hosts of two ranks, two lanes):
+Path of each piece (two hosts of two ranks, two lanes):
 
     rank 0 ─┐ copy      lane 0 adds its half ── swap with lane 0 of the other host ─┐      ┌─ copy ─ rank 0
             ├─► shared                                                              ├─► shared
     rank 1 ─┘ memory    lane 1 adds its half ── swap with lane 1 of the other host ─┘      └─ copy ─ rank 1
 
-With as many lanes as the smallest host has ranks this is `2d`; with one lane it is `leader`.
+With as many lanes as the smallest host has ranks, this is `2d`; with one lane it is `leader`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from danlu_accel.comm.topology import Topology
 
 
 class Arena:
-    """Shared memory as `depth` slots; in each, a row per rank of the host for its gradients, and one for the result."""
+    """Shared memory in `depth` slots. Each has a row per rank of the host for its gradients, and one for the result."""
 
     def __init__(self, memory: Tensor, depth: int, num_ranks: int, piece_bytes: int) -> None:
         self._rows = memory.view(depth, num_ranks + 1, piece_bytes)
@@ -43,7 +43,7 @@ class Arena:
 
 
 class LaneExchange(Exchange):
-    """`2d` and `leader`; they differ in the number of lanes only."""
+    """`2d` and `leader`, which differ only in the number of lanes."""
 
     def __init__(
         self, name: str, topology: Topology, *, lanes: list[Lane], inside: LocalGroup, arena: Arena, options: Options
@@ -93,7 +93,7 @@ class LaneExchange(Exchange):
         self._local.barrier()
 
     def _add_up(self, piece: Piece, slot: int) -> Tensor | None:
-        """Write the sum of this lane's shard to the result row and return it; None when this rank has no shard."""
+        """Write the sum of this lane's shard to the result row and return it; None if this rank has no lane."""
         if self._lane_index is None:
             return None
         start, stop = split(piece.numel, self._num_lanes, self._lane_index)
@@ -122,7 +122,7 @@ class LaneExchange(Exchange):
         for segment in piece.segments:
             bucket = segment.bucket
             if self._layout.setdefault(bucket.index, bucket.parameters) != bucket.parameters:
-                # DDP has rebuilt its buckets: the same place now holds other gradients.
+                # DDP has rebuilt its buckets: the same key now stands for other gradients.
                 self._layout = {bucket.index: bucket.parameters}
                 self._residuals.clear()
         return self._residuals.setdefault(piece.key, Residuals())

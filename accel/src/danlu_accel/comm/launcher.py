@@ -1,4 +1,4 @@
-"""What torchrun, mpirun and Slurm say about this rank in the environment."""
+"""Rank and world size from the environment variables of torchrun, mpirun and Slurm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Launch:
-    """One launcher's word; `local_size` is how many ranks it says it put on this host."""
+    """The environment of one launcher; `local_size` is the number of ranks that it started on this host."""
 
     launcher: str
     rank: int
@@ -32,16 +32,16 @@ VARIABLES: Mapping[str, tuple[str, str, str, str]] = {
 
 
 FIRST_PORT, NUM_PORTS = 20000, 10000
-"""Below those that systems hand out by themselves."""
+"""Below the range of ephemeral ports."""
 
 JOB_FAMILY = 1 << 16
-"""Numbers of Open MPI have the number of the mpirun in the upper half."""
+"""Open MPI job ids contain the number of the mpirun in their upper half."""
 
 
 def read_launch(environ: Mapping[str, str]) -> Launch | None:
-    """Return what the launcher said, or None when ranks were started by hand.
+    """Return what the launcher set, or None if the ranks were started without one.
 
-    mpirun's own variables win over RANK: scripts under mpirun often set RANK from them and nothing else.
+    mpirun's variables take precedence over RANK: scripts under mpirun often set RANK from them and nothing else.
     """
     for launcher in ("mpirun", "torchrun", "srun"):
         rank, size, local_rank, local_size = VARIABLES[launcher]
@@ -57,9 +57,9 @@ def read_launch(environ: Mapping[str, str]) -> Launch | None:
 
 
 def rendezvous_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that `env://` reads and torchrun would have set, where they are missing.
+    """Return the variables that `env://` reads and torchrun would have set, as far as they are missing.
 
-    Under mpirun of Open MPI 4 MASTER_ADDR is the address of mpirun itself, which is started on the first of its hosts.
+    With Open MPI 4 MASTER_ADDR is the address of mpirun itself, which runs on the first of its hosts.
     """
     launch = read_launch(environ)
     if launch is None:
@@ -75,9 +75,9 @@ def rendezvous_variables(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _meeting_point(environ: Mapping[str, str]) -> dict[str, str]:
-    """Where mpirun is, and a port that all ranks of this job make out of its number.
+    """Return mpirun's address, and a port that all ranks of the job derive from its job id.
 
-    Both stay away when one of them is given: half a meeting point of ours would not be the script's.
+    Empty if the script sets either of them: mixing both sources would give a wrong address.
     """
     found = re.match(r"(\d+)\.\d+;tcp://([0-9.]+)", environ.get("OMPI_MCA_orte_hnp_uri", ""))
     if found is None or "MASTER_ADDR" in environ or "MASTER_PORT" in environ:

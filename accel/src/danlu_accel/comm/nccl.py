@@ -1,8 +1,7 @@
-"""The same exchange for GPUs, with NCCL's own collectives on side streams.
+"""The hierarchical exchange for GPUs, with NCCL collectives on side streams.
 
-Its order, streams, shapes and arithmetic are tested on CPUs, with a device and a backend that are fakes; it has not
-been run on GPUs. NCCL's tree already sends no more than this between two hosts: compare with it before you expect a
-gain.
+Order, streams, shapes and arithmetic are tested on CPUs with a fake device and backend; it has not been run on
+GPUs. NCCL's tree already sends no more bytes than this between two hosts: compare with it before you expect a gain.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ WIRE_TYPES: dict[WireFormat, torch.dtype | None] = {
 
 
 NewGroup = Callable[[Sequence[int]], dist.ProcessGroup]
-"""Make a group of these global ranks; every rank makes every group, in the same order."""
+"""Creates a group of these global ranks. Every rank creates every group, in the same order."""
 
 
 class Device(Protocol):
-    """What the engine asks of an accelerator: all of it there is."""
+    """The accelerator as the engine uses it."""
 
     def new_stream(self) -> Any: ...
 
@@ -43,7 +42,7 @@ class Device(Protocol):
     def use(self, stream: Any) -> AbstractContextManager[Any]: ...
 
     def new_future(self, like: Tensor) -> Future[Tensor]:
-        """Return a future that remembers the stream it is set on: whoever waits for it, waits for that stream."""
+        """Return a future that records the stream it is set on; waiting for it waits for that stream."""
 
 
 class Cuda:
@@ -63,7 +62,7 @@ class Cuda:
 
 
 class NcclEngine(Engine):
-    """One side stream and one pair of groups per stream; buckets take turns."""
+    """One side stream and one pair of groups per stream; buckets use them in rotation."""
 
     def __init__(
         self, groups: list[tuple[dist.ProcessGroup, dist.ProcessGroup]], wire: WireFormat, device: Device
@@ -85,13 +84,13 @@ class NcclEngine(Engine):
         return promise
 
     def close(self) -> None:
-        """The process group ends with the training script's own call."""
+        """Does nothing: the training script destroys the process group."""
 
 
 def open_engine(
     settings: Settings, topology: Topology, global_ranks: Sequence[int], *, new_group: NewGroup, device: Device
 ) -> NcclEngine:
-    """Build the groups that NCCL needs. Raises what every rank meets alike, before the first of them is made."""
+    """Create the groups that NCCL needs. Invalid settings raise on every rank, before the first one is created."""
     if not topology.is_even or settings.algorithm in ("leader", "flat"):
         raise CommError("on GPUs only '2d' with as many ranks on every host is there; without a hook DDP is flat")
     if settings.wire not in WIRE_TYPES:
@@ -128,6 +127,6 @@ def average_2d(
 
 
 def _collective(name: str, older_name: str) -> Callable[..., object]:
-    """Return a collective by the name it has since torch 2.13, which warns about the older one."""
+    """Return a collective by its current name, or by the older one, about which torch 2.13 and later warn."""
     found: Callable[..., object] = getattr(dist, name, None) or getattr(dist, older_name)
     return found

@@ -1,4 +1,4 @@
-"""From settings to a running exchange: who is where, what is possible, what will be used."""
+"""Create a running exchange from settings: find the topology, check what is possible, choose."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Inside:
-    """What the ranks of one host share."""
+    """Resources shared by the ranks of one host."""
 
     local: LocalGroup
     arena: Arena
@@ -37,7 +37,7 @@ class Inside:
 def open_attachment(
     settings: Settings, global_ranks: Sequence[int], *, device_type: str = "cpu", raises_early: bool = False
 ) -> Attachment:
-    """Find the topology, share memory, start the thread. Collective over `global_ranks`."""
+    """Find the topology, share memory and start the thread. Collective over `global_ranks`."""
     if len(global_ranks) == 1:
         alone = Topology(((0,),), 0, ("algorithm: none, one rank has nothing to exchange",))
         return Attachment(settings, alone, (), NoEngine())
@@ -78,7 +78,7 @@ def _start(
     inside: Inside | None,
     problems: Sequence[str],
 ) -> tuple[Pipeline, Auto | None, list[str]]:
-    """Start the thread; return it, what measures for it, and why it does what it does."""
+    """Start the thread; return it, the measuring chooser if any, and the reasons for what was chosen."""
     timeout = timedelta(seconds=settings.timeout_seconds)
     flat = Flat(topology, groups[0], timeout)
     reasons = [_why_wire(settings), f"streams: {len(groups)}, pieces of {settings.options.piece_bytes} bytes"]
@@ -111,7 +111,7 @@ def _open_nccl(settings: Settings, topology: Topology, global_ranks: Sequence[in
 def _candidates(
     settings: Settings, topology: Topology, groups: tuple[dist.ProcessGroup, ...], inside: Inside, flat: Flat
 ) -> tuple[list[Exchange], str]:
-    """Return the algorithms in question and why they are."""
+    """Return the candidate algorithms and the reason for them."""
 
     def hierarchical(name: str, num_lanes: int) -> LaneExchange:
         lanes = _lanes(topology, num_lanes, groups, timedelta(seconds=settings.timeout_seconds))
@@ -148,7 +148,7 @@ def _lanes(topology: Topology, num_lanes: int, groups: tuple[dist.ProcessGroup, 
 def _share_inside(
     settings: Settings, topology: Topology, reports: Sequence[RankReport], listener: Listener
 ) -> tuple[Inside | None, str]:
-    """Return what this host's ranks share, or why they cannot. Never raises what other ranks have to hear of."""
+    """Return the shared resources of this host, or the reason why there are none, which other ranks must get too."""
     if not hasattr(os, "memfd_create"):
         return None, "this system has no anonymous shared memory (memfd)"
     ranks = topology.local_ranks
@@ -180,7 +180,7 @@ def _local_size(settings: Settings) -> int | None:
 
 
 def _new_group(global_ranks: Sequence[int], settings: Settings, backend: str = "gloo") -> dist.ProcessGroup:
-    """Make a group with connections of its own: what the training script sends meanwhile stays apart."""
+    """Create a group with its own connections, separate from the traffic of the training script."""
     is_part = backend == "gloo" and len(global_ranks) < dist.get_world_size()
     group = dist.new_group(
         sorted(global_ranks),

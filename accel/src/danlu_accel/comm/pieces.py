@@ -1,4 +1,4 @@
-"""Buckets cut into pieces of a size, small buckets fused; every rank cuts the same way because only sizes decide."""
+"""Split buckets into pieces and fuse small buckets. Only sizes decide, so that all ranks split in the same way."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from torch.futures import Future
 
 @dataclass(eq=False)
 class Bucket:
-    """One of DDP's gradient buckets on its way; `done` is set when its last piece is back."""
+    """One of DDP's gradient buckets in progress; `done` is set when its last piece is finished."""
 
     index: int
     buffer: Tensor
     is_last: bool
     done: Future[Tensor]
     parameters: tuple[int, ...] = ()
-    """Who is in the bucket, by identity; known only when a format carries errors over."""
+    """Identities of the parameters in the bucket; set only if the format carries errors over."""
     is_sum: bool = False
-    """Whether the answer is the sum over all ranks, and not their average."""
+    """Whether the result is the sum over all ranks instead of their average."""
     num_pieces_open: int = 0
     is_cut: bool = False
     handed_over_at: float = field(default_factory=time.perf_counter)
 
     def spoil(self) -> None:
-        """Answer without an average: NaN, so that nobody trains on with it unnoticed."""
+        """Complete with NaN instead of an average, so that a failure cannot go unnoticed."""
         if self.is_dense:
             self.buffer.fill_(float("nan"))
         self.done.set_result(self.buffer)
@@ -39,7 +39,7 @@ class Bucket:
 
 @dataclass(eq=False)
 class Segment:
-    """A part of one bucket that travels in one piece."""
+    """A part of a bucket that is sent in one piece."""
 
     bucket: Bucket
     start: int
@@ -48,7 +48,7 @@ class Segment:
 
 @dataclass(eq=False)
 class Piece:
-    """What travels together: parts of one or more buckets, of one dtype."""
+    """Data that is sent together: parts of one or more buckets of the same dtype."""
 
     segments: list[Segment]
     numel: int = 0
@@ -63,12 +63,12 @@ class Piece:
 
     @property
     def key(self) -> tuple[tuple[int, int, int], ...]:
-        """Names the same gradients in the next step, as long as the buckets stay as they are."""
+        """Identifies the same gradients in the next step, as long as the buckets do not change."""
         return tuple((part.bucket.index, part.start, part.values.numel()) for part in self.segments)
 
 
 class Cutter:
-    """Turns the stream of buckets into pieces. `piece_bytes` None leaves every bucket whole."""
+    """Splits and fuses the stream of buckets into pieces. With `piece_bytes` None every bucket is one piece."""
 
     def __init__(self, piece_bytes: int | None, fusion_bytes: int) -> None:
         self.piece_bytes = piece_bytes
@@ -76,9 +76,9 @@ class Cutter:
         self._open: Piece | None = None
 
     def cut(self, bucket: Bucket) -> list[Piece]:
-        """Return the pieces that are ready to leave now that `bucket` is there.
+        """Return the pieces that are complete after `bucket` was added.
 
-        What is left over waits for the next bucket if it is smaller than `fusion_bytes`, never beyond the last one.
+        A rest smaller than `fusion_bytes` waits for the next bucket, but not after the last bucket.
         """
         ready: list[Piece] = []
         if not bucket.is_dense or self.piece_bytes is None:

@@ -1,8 +1,8 @@
-"""The thread that exchanges gradients while backward still computes.
+"""The thread that exchanges gradients while backward is still computing.
 
-All of a rank's exchanges run on this one thread, in the order in which DDP hands its buckets over, which is the same on
-every rank. Collectives started from `Future.then()` callbacks run in whatever order the futures finish, and on gloo
-ranks then wait for each other for ever.
+All exchanges of a rank run on this one thread, in the order in which DDP passes its buckets, which is the same on
+every rank. Collectives started from `Future.then()` callbacks would run in the order in which futures complete, and
+gloo ranks would deadlock.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from danlu_accel.comm.settings import Settings
 from danlu_accel.comm.stats import StepCounter, StepStats
 
 Choose = Callable[[int], Exchange]
-"""Return the algorithm of a step; called on every rank at the start of each step, so it may broadcast."""
+"""Returns the algorithm of a step. Called on every rank at the start of each step, so it may broadcast."""
 
 
 class Pipeline:
-    """Takes buckets, answers through their futures. After a failure every bucket is NaN and `raise_error` raises."""
+    """Takes buckets and completes their futures. After a failure every bucket is NaN and `raise_error` raises."""
 
     def __init__(self, plain: Exchange, settings: Settings) -> None:
         self._plain = plain
@@ -45,28 +45,28 @@ class Pipeline:
         self._thread: threading.Thread | None = None
 
     def start(self, choose: Choose) -> None:
-        """Start the thread; its tensor operations use one core each, so that ranks do not fight for cores."""
+        """Start the thread. Its tensor operations use one core, so that ranks do not compete for cores."""
         num_threads = torch.get_num_threads()
         is_ready = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(choose, is_ready), name="danlu-accel-comm", daemon=True)
         self._thread.start()
         is_ready.wait()
-        torch.set_num_threads(num_threads)  # the default of threads to come was changed along the way
+        torch.set_num_threads(num_threads)  # starting the thread changed the default of future threads
 
     def put(self, bucket: Bucket) -> None:
-        """Hand a bucket over and return at once."""
+        """Queue a bucket and return at once."""
         if self.error is None:
             self._queue.put(bucket)
         else:
             bucket.spoil()
 
     def raise_error(self) -> None:
-        """Raise what went wrong, if anything did."""
+        """Raise the error of a failed exchange, if any."""
         if self.error is not None:
             raise self.error
 
     def close(self) -> None:
-        """Finish what was handed over and stop. Quiet when already stopped."""
+        """Finish the queued buckets and stop. Does nothing if already stopped."""
         self._queue.put(None)
         if self._thread is not None:
             self._thread.join(timeout=10)
@@ -81,7 +81,7 @@ class Pipeline:
                 if self.error is not None:
                     raise self.error
                 self._take(bucket, choose)
-            except Exception as error:  # whatever it was, the training loop must hear of it and not wait
+            except Exception as error:  # any failure must reach the training loop, which would wait forever otherwise
                 self._fail(error)
 
     def _take(self, bucket: Bucket, choose: Choose) -> None:
@@ -98,12 +98,12 @@ class Pipeline:
             self._push(piece, counter)
         if bucket.is_last:
             landed = self._drain(counter)
-            self._end_step(counter)  # before the last results: whoever has them may ask for the statistics
+            self._end_step(counter)  # before the last results: their receiver may ask for the statistics
             for piece in landed:
                 self._land(piece)
 
     def _push(self, piece: Piece, counter: StepCounter) -> None:
-        """Begin a piece, then bring older ones a stage further: as many stay under way as there are slots."""
+        """Start a piece, then advance older ones by a stage: as many are in progress as there are slots."""
         exchange = self._exchange if piece.is_dense else self._plain
         journey = _Journey(piece, exchange, self._next_slot % self._depth)
         self._next_slot += 1
@@ -118,7 +118,7 @@ class Pipeline:
             self._land(self._under_way.popleft().piece)
 
     def _drain(self, counter: StepCounter) -> list[Piece]:
-        """Bring everything under way to its end."""
+        """Finish all pieces in progress."""
         journeys = list(self._under_way)
         while not all(journey.is_over for journey in journeys):
             for journey in journeys:
@@ -151,7 +151,7 @@ class Pipeline:
 
 
 class _Journey:
-    """A piece and how far it has come."""
+    """A piece and its current stage."""
 
     def __init__(self, piece: Piece, exchange: Exchange, slot: int) -> None:
         self.piece = piece

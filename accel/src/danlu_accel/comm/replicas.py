@@ -1,11 +1,11 @@
-"""Gradients between the replicas of a model that `fully_shard` cuts up: FSDP2 with replicas, also called HSDP.
+"""Gradients between the replicas of a model sharded by `fully_shard`: FSDP2 with replicas, also called HSDP.
 
     mesh = init_device_mesh("cpu", (2, 4), mesh_dim_names=("replicate", "shard"))
     fully_shard(model, mesh=mesh["shard"])
     exchange = comm.attach_replicas(model, mesh["replicate"])
 
-`fully_shard` with the whole mesh would average over the replicas by torch's own all-reduce before it calls a hook, so
-it gets the mesh of one replica, and what it hands to the hook has been added up inside of that one only.
+Given the whole mesh, `fully_shard` would average over the replicas with torch's all-reduce before it calls a hook. So
+it gets the mesh of one replica only, and the hook receives sums over that replica.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from danlu_accel.comm.errors import AlreadyAttachedError, CommError
 from danlu_accel.comm.settings import TIMEOUT_SECONDS, Algorithm, Options, Settings, WireFormat
 from danlu_accel.comm.stats import StepStats
 
-if TYPE_CHECKING:  # loading FSDP takes a second, which only those who use it should wait for
+if TYPE_CHECKING:  # importing FSDP takes a second; only its users should wait for it
     from torch.distributed.device_mesh import DeviceMesh
     from torch.distributed.fsdp import FSDPModule
 
@@ -32,17 +32,17 @@ _attached: weakref.WeakSet[nn.Module] = weakref.WeakSet()
 
 
 class Replicas:
-    """What `attach_replicas` returns: explains its choices, counts, and can be closed."""
+    """Returned by `attach_replicas`: explains its choices, reports statistics, and can be closed."""
 
     def __init__(self, reducer: AllReduce) -> None:
         self._reducer = reducer
 
     def explain(self) -> str:
-        """Say what was chosen and why, one line per choice."""
+        """Describe the choices and their reasons, one line per choice."""
         return self._reducer.attachment.explain()
 
     def stats(self) -> list[StepStats]:
-        """Return what the last exchanges cost, oldest first; each part that `fully_shard` was called on is one."""
+        """Return the costs of the last exchanges, oldest first; each module passed to `fully_shard` is one exchange."""
         return self._reducer.attachment.stats()
 
     def close(self) -> None:
@@ -50,7 +50,7 @@ class Replicas:
         self._reducer.close()
 
     def hook(self, index: int) -> Callable[[Tensor], None]:
-        """Return what averages the gradients of one part; FSDP reads them right after, so it waits for them."""
+        """Return the hook that averages the gradients of one module. It waits, as FSDP reads them right after."""
 
         def average(gradients: Tensor) -> None:
             self._reducer.start(gradients, index, is_average=True).wait()
@@ -68,9 +68,9 @@ def attach_replicas(
     timeout_seconds: float = TIMEOUT_SECONDS,
     options: Options | None = None,
 ) -> Replicas:
-    """Let the replicas of `model` average their gradients hierarchically; call it on every rank, in the same order.
+    """Average the gradients of `model` over its replicas hierarchically. Call it on every rank, in the same order.
 
-    `replicas` is the dimension of the mesh that `fully_shard` was not given. Blocks until all replicas have called it.
+    `replicas` is the mesh dimension that `fully_shard` did not get. Blocks until all replicas have called it.
     """
     settings = Settings(algorithm, wire, timeout_seconds=timeout_seconds, options=options or Options())
     parts = _require_fresh_parts(model, replicas)
@@ -110,6 +110,6 @@ def _require_fresh_parts(model: nn.Module, replicas: DeviceMesh) -> Sequence[FSD
 
 
 def _own_numel(parameter: Tensor) -> int:
-    """How many numbers of a parameter this rank has."""
+    """Return the number of elements of a parameter on this rank."""
     own = parameter.to_local() if hasattr(parameter, "to_local") else parameter
     return int(own.numel())

@@ -1,4 +1,4 @@
-"""What a user may choose about the exchange, checked where it is declared."""
+"""Settings of the exchange, validated on creation."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from typing import Literal, get_args
 Algorithm = Literal["auto", "2d", "leader", "flat"]
 WireFormat = Literal["exact", "bf16", "fp16", "int8", "topk"]
 CARRYING: frozenset[WireFormat] = frozenset({"int8", "topk"})
-"""Formats that carry what they lost into the next step."""
+"""Formats that carry their rounding errors into the next step."""
 
 MIB = 1 << 20
 PAGE = 4096
-TIMEOUT_SECONDS = 1800.0  # torch's own: a rank may well evaluate for ten minutes while the others wait
+TIMEOUT_SECONDS = 1800.0  # torch's default: a rank may evaluate for ten minutes while the others wait
 
 
 @dataclass(frozen=True)
 class Options:
-    """The finer choices; the defaults suit hosts of one to eight ranks."""
+    """Options of the exchange; the defaults suit hosts of one to eight ranks."""
 
     piece_bytes: int = MIB
-    """Gradients travel in pieces of this size, so that copying one overlaps sending another."""
+    """Size of the pieces that are sent; copying one overlaps with sending another."""
 
     fusion_bytes: int = MIB
-    """Buckets smaller than this travel together."""
+    """Buckets smaller than this are fused."""
 
     depth: int = 4
-    """How many pieces may be under way at once; each costs (ranks per host + 1) × piece_bytes of shared memory."""
+    """Maximum number of pieces in progress; each takes (ranks per host + 1) × piece_bytes of shared memory."""
 
     local_size: int | None = None
-    """Take every `local_size` consecutive ranks for one host instead of finding out."""
+    """Treat every `local_size` consecutive ranks as one host, instead of detecting hosts."""
 
     host_key: str | None = None
-    """Name of the host this rank is on, instead of finding out; equal names must share memory."""
+    """Name of this rank's host, instead of detecting it. Ranks with equal names must be able to share memory."""
 
     shared_memory_dir: str | None = None
-    """Folder (a tmpfs) the shared memory comes from; None takes anonymous memory that no folder limits."""
+    """Folder (on a tmpfs) for the shared memory; None: anonymous memory, which no tmpfs limits."""
 
     auto_steps: int = 4
-    """With `auto`, how many steps each algorithm is measured for; the first one of each is not counted."""
+    """With `auto`, the number of steps to measure each algorithm; the first step of each is not counted."""
 
     def __post_init__(self) -> None:
         _at_least("piece_bytes", self.piece_bytes, PAGE)
@@ -54,7 +54,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Settings:
-    """All choices of one attachment; the same on every rank except for the host's key."""
+    """All settings of an attachment; the same on every rank except for `host_key`."""
 
     algorithm: Algorithm = "auto"
     wire: WireFormat = "exact"

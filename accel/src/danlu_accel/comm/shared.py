@@ -1,8 +1,8 @@
-"""Memory and a barrier for the ranks of one host, with nothing to clean up afterwards.
+"""Memory and a barrier for the ranks of one host, with nothing to clean up.
 
-The memory has no name: one rank makes it and hands its file descriptor to the others over a Unix socket, so it is gone
-when the last of them is, however they end. The same sockets are the barrier, and their end-of-file tells at once that
-a rank has died.
+The memory has no name: one rank creates it and passes its file descriptor to the others over a Unix socket, so it is
+freed when the last of them ends, in whatever way. The same sockets implement the barrier, and their end-of-file shows
+at once that a rank has died.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import torch
 from danlu_accel.comm.errors import CommError, PeerLostError, SharedMemoryError, TopologyError
 from danlu_accel.comm.settings import MIB
 
-HELLO = struct.Struct("<i16s")  # the local index of the rank that connects, and the token it was told
+HELLO = struct.Struct("<i16s")  # local index of the connecting rank, and the token
 TICK = b"\0"  # one arrival at the barrier
-CONNECT_SECONDS = 60.0  # ranks of one host have just met in a collective: they answer at once or never
+CONNECT_SECONDS = 60.0  # the ranks have just met in a collective, so they answer at once or never
 HELLO_SECONDS = 5.0
-LAST_WORDS = b"\xff"  # what follows is why this rank gives up
+LAST_WORDS = b"\xff"  # the reason why this rank fails follows
 
 
 _open_groups: weakref.WeakSet[LocalGroup] = weakref.WeakSet()
@@ -34,7 +34,7 @@ _open_groups: weakref.WeakSet[LocalGroup] = weakref.WeakSet()
 class Listener:
     """A Unix socket in the abstract namespace: it needs no file and ends with the process.
 
-    Its name can be read by anyone on the machine, so a caller must also know the token; `address` holds both.
+    Every user of the machine can read its name, so a caller must also know the token; `address` holds both.
     """
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Listener:
 
 
 class LocalGroup:
-    """The ranks of one host, each connected to each. `ranks` are their ranks in the whole job, by local index."""
+    """The ranks of one host, fully connected. `ranks` are their global ranks by local index."""
 
     def __init__(self, index: int, ranks: tuple[int, ...], peers: dict[int, socket.socket]) -> None:
         self.index = index
@@ -61,7 +61,7 @@ class LocalGroup:
         _open_groups.add(self)
 
     def barrier(self) -> None:
-        """Return when every rank of this host has called it as often. Raises PeerLostError when one cannot."""
+        """Wait until every rank of this host has called it as often. Raises PeerLostError if one fails."""
         self._round += 1
         for index, peer in self._peers.items():
             try:
@@ -73,12 +73,12 @@ class LocalGroup:
                 self._arrivals[index] += self._hear(index)
 
     def give_up(self, reason: str) -> None:
-        """Tell the other ranks of this host why this one stops, and leave."""
+        """Tell the other ranks of this host why this one fails, and disconnect."""
         for peer in self._peers.values():
             try:
                 peer.sendall(LAST_WORDS + reason.encode()[:4000])
             except OSError:
-                continue  # it is gone already
+                continue  # already disconnected
             finally:
                 peer.close()
 
@@ -140,12 +140,12 @@ class LocalGroup:
             while chunk := self._peers[index].recv(4096):
                 heard += chunk
         except OSError:
-            pass  # a reset connection has nothing more to say
+            pass  # a reset connection has no more data
         return heard
 
 
 def connect(listener: Listener, addresses: list[str], ranks: tuple[int, ...], index: int, timeout: float) -> LocalGroup:
-    """Connect this rank to the other ranks of its host; `addresses` are their listeners' by local index."""
+    """Connect to the other ranks of this host; `addresses` are the addresses of their listeners by local index."""
     peers: dict[int, socket.socket] = {}
     listener.socket.settimeout(min(timeout, CONNECT_SECONDS))
     try:
@@ -168,9 +168,9 @@ def connect(listener: Listener, addresses: list[str], ranks: tuple[int, ...], in
 
 
 def reserve(num_bytes: int, folder: str | None) -> int:
-    """Return a descriptor of `num_bytes` of memory without a name.
+    """Return a descriptor of `num_bytes` of unnamed memory.
 
-    The pages are claimed now: a file that is merely long enough ends in a bus error at the first write beyond.
+    Allocates the pages now: a file that is only extended causes a bus error at the first write beyond the limit.
     """
     try:
         if folder is None:
@@ -202,7 +202,7 @@ def _too_small(num_bytes: int, folder: str | None) -> str:
 
 
 def _greeted(peer: socket.socket, token: bytes) -> int | None:
-    """Return the local index of the rank that called, or None when it is none of ours."""
+    """Return the local index of the connecting rank, or None if it is not one of ours."""
     peer.settimeout(HELLO_SECONDS)
     try:
         said = peer.recv(HELLO.size, socket.MSG_WAITALL)
@@ -224,7 +224,7 @@ def _call(address: str, index: int, timeout: float) -> socket.socket:
 
 
 def _close_in_child() -> None:
-    """A forked data loader must not keep the sockets open: its parent's death would go unnoticed."""
+    """Close the sockets in forked data loaders: if they stayed open, the death of the parent would go unnoticed."""
     for group in _open_groups:
         group.close()
 

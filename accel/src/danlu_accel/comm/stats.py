@@ -1,4 +1,4 @@
-"""What one step of gradient exchange cost."""
+"""Costs of one step of gradient exchange."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class StepStats:
-    """One backward pass that was exchanged, as this rank saw it."""
+    """One exchanged backward pass, as measured by this rank."""
 
     step: int
     algorithm: str
@@ -16,18 +16,18 @@ class StepStats:
     num_pieces: int
     gradient_bytes: int
     bytes_inside: int
-    """Bytes this rank copied to and from memory shared inside its host (flat: sent to a rank of the same host)."""
+    """Bytes that this rank copied to and from its host's shared memory (flat: sent to a rank of the same host)."""
     bytes_between: int
-    """Bytes of gradients this rank sent to other hosts, without protocol headers."""
+    """Bytes of gradients that this rank sent to other hosts, without protocol headers."""
     seconds: float
-    """From the first bucket handed over to the last result."""
+    """From the first bucket to the last result."""
     exposed_seconds: float
-    """From the last bucket handed over to the last result: what backward could not hide."""
+    """From the last bucket to the last result: the part that backward did not hide."""
 
 
 @dataclass
 class StepCounter:
-    """Adds up one step while it runs."""
+    """Counts one step while it runs."""
 
     num_buckets: int = 0
     num_pieces: int = 0

@@ -1,4 +1,4 @@
-"""Which ranks share a host: found by asking every rank, not by trusting names or rank order."""
+"""Which ranks share a host: determined by asking every rank, not from names or the order of ranks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from danlu_accel.comm.launcher import Launch
 
 @dataclass(frozen=True)
 class Topology:
-    """Hosts as tuples of ranks in rank order; hosts are ordered by their first rank."""
+    """Hosts as tuples of ranks in ascending order; hosts are ordered by their first rank."""
 
     hosts: tuple[tuple[int, ...], ...]
     rank: int
@@ -42,7 +42,7 @@ class Topology:
 
     @property
     def num_lanes(self) -> int:
-        """How many ranks of every host can each talk to one rank of every other host: the smallest host decides."""
+        """Number of lanes: the size of the smallest host, as a lane has one rank of every host."""
         return min(len(host) for host in self.hosts)
 
     @property
@@ -52,7 +52,7 @@ class Topology:
 
 @dataclass(frozen=True)
 class RankReport:
-    """What one rank says about itself; every rank sees all reports."""
+    """What one rank reports about itself; every rank receives all reports."""
 
     host_key: str
     launch: Launch | None
@@ -61,10 +61,10 @@ class RankReport:
 
 
 def find_host_key() -> str:
-    """Name the memory and network this process lives in.
+    """Return an identifier of the memory and network of this process.
 
-    A host name alone is wrong in containers and network namespaces, where many "hosts" carry the same one; the boot id
-    tells machines apart, the inode of the network namespace tells containers on one machine apart.
+    A host name is not enough: containers and network namespaces on one machine may share it. The boot id
+    distinguishes machines, the inode of the network namespace distinguishes containers on one machine.
     """
     boot = _read("/proc/sys/kernel/random/boot_id")
     try:
@@ -75,7 +75,7 @@ def find_host_key() -> str:
 
 
 def build_topology(reports: Sequence[RankReport], rank: int, local_size: int | None) -> Topology:
-    """Group ranks into hosts and say why. Pure; raises TopologyError when ranks have different settings."""
+    """Group ranks into hosts, with reasons. Pure. Raises TopologyError if ranks have different settings."""
     _require_equal_settings(reports)
     if local_size is not None:
         return Topology(_blocks(len(reports), local_size), rank, (f"hosts: {local_size} ranks each, as asked",))

@@ -1,4 +1,4 @@
-"""Mixed precision where it is safe: policies that say when, and the right type for the device.
+"""Mixed precision only when it is safe: policies decide when, and the device determines the type.
 
 from danlu_accel import precision
 

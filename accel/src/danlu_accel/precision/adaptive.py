@@ -1,4 +1,4 @@
-"""A policy put to work: autocast on or off per epoch, the same on every rank, with a record of what ran how."""
+"""Apply a policy: autocast on or off per epoch, the same on every rank, with a record of the decisions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from danlu_accel.precision.scaling import restart_scale
 
 @dataclass(frozen=True)
 class EpochRecord:
-    """Which precision an epoch ran in, and why."""
+    """The precision of an epoch, and why."""
 
     epoch: int
     dtype: str
@@ -27,7 +27,7 @@ class EpochRecord:
 
 
 class AdaptivePrecision:
-    """Low precision where a policy allows it.
+    """Low precision in the epochs that a policy selects.
 
     for epoch in range(epochs):
         precision.begin_epoch(epoch, lr=scheduler.get_last_lr()[0], loss=last_loss)
@@ -45,7 +45,7 @@ class AdaptivePrecision:
         dtype: torch.dtype | None = None,
         group: dist.ProcessGroup | None = None,
     ) -> None:
-        """`dtype` None takes what the model's device is good at. `group` are the ranks that must agree."""
+        """`dtype` None: chosen for the model's device. `group`: the ranks that must agree."""
         self.policy = policy
         self.device_type = next((p.device.type for p in model.parameters()), "cpu")
         chosen = choose_dtype(self.device_type)
@@ -60,7 +60,7 @@ class AdaptivePrecision:
         self._batches_attention = attention.pays(self.dtype, self.device_type)
 
     def begin_epoch(self, epoch: int, lr: float | None = None, loss: float | None = None) -> bool:
-        """Decide for this epoch and say whether it runs in low precision. With several ranks, all must call it."""
+        """Decide for this epoch; return whether it runs in low precision. All ranks must call it."""
         was_low = self._is_low
         wanted = self.policy.enabled(epoch, lr, mean_over_ranks(loss, self._group))
         self._is_low = wanted and self.dtype is not None
@@ -70,7 +70,7 @@ class AdaptivePrecision:
 
     @contextlib.contextmanager
     def autocast(self) -> Iterator[None]:
-        """The context for forward passes of this epoch."""
+        """Context for the forward passes of this epoch."""
         batches = self._is_low and self._batches_attention
         with (
             torch.autocast(self.device_type, dtype=self.dtype, enabled=self._is_low),
@@ -79,19 +79,19 @@ class AdaptivePrecision:
             yield
 
     def backward(self, loss: torch.Tensor, optimizer: torch.optim.Optimizer) -> None:
-        """Backward and optimizer step, through the gradient scaler where the precision needs one."""
+        """Backward and optimizer step, with the gradient scaler if the precision needs one."""
         self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
         self.scaler.step(optimizer)
         self.scaler.update()
 
     @property
     def record(self) -> list[EpochRecord]:
-        """Which epochs ran in which precision."""
+        """The precision of each epoch so far."""
         return [self._recorded(decision) for decision in self.policy.decisions]
 
     @property
     def share_low(self) -> float:
-        """The share of epochs so far that ran in low precision."""
+        """Share of the epochs so far that ran in low precision."""
         found = [entry.dtype != "float32" for entry in self.record]
         return sum(found) / len(found) if found else 0.0
 
@@ -111,9 +111,10 @@ class AdaptivePrecision:
 
 
 def mean_over_ranks(loss: float | None, group: dist.ProcessGroup | None = None) -> float | None:
-    """Return the mean of all ranks' losses: a policy that saw each its own would answer differently per rank.
+    """Return the mean loss of all ranks, so that a policy decides the same on every rank.
 
-    Without a process group it is the loss itself. One rank's NaN is everyone's. Collective; None must be everyone's.
+    Without a process group, the loss itself. NaN on one rank gives NaN on all. Collective; None on one rank must be
+    None on all.
     """
     if loss is None or not dist.is_available() or not dist.is_initialized():
         return loss

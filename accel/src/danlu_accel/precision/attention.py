@@ -1,8 +1,8 @@
-"""Attention in bf16 for CPUs on which torch's own loses what bf16 gains.
+"""Attention in bf16 for CPUs on which torch's own kernel is slower in bf16 than in float32.
 
-Torch's fused attention trains slower in bf16 than in float32 on a CPU without AMX: its small products do not reach the
-bf16 instructions. The same sums as batched products do. Scores are float32 in between, as in the fused one, so the
-error is the same; what it costs is memory for the probabilities, so very long sequences stay with torch.
+On a CPU without AMX, the small products of torch's fused attention do not use the bf16 instructions; batched products
+do. Scores are float32 in between, as in the fused kernel, so the error is the same. It needs memory for the
+probabilities, so very long sequences use torch's kernel.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 from danlu_accel.precision.devices import read_cpu_flags
 
 MAX_SCORES = 1 << 26
-"""Probabilities that are kept for the backward pass of one call: 128 MiB of bf16."""
+"""Limit of the probabilities kept for the backward pass of one call: 128 MiB of bf16."""
 
 _wanted: ContextVar[bool] = ContextVar("danlu_batched_attention", default=False)
 
 
 def pays(dtype: torch.dtype | None, device_type: str, cpu_flags: set[str] | None = None) -> bool:
-    """Whether attention of this type is faster here as batched products."""
+    """Whether batched products are faster for attention of this type on this machine."""
     flags = read_cpu_flags() if cpu_flags is None else cpu_flags
     has_slow_one = "avx512_bf16" in flags and not any("amx" in flag for flag in flags)
     return device_type == "cpu" and dtype == torch.bfloat16 and has_slow_one
@@ -36,7 +36,7 @@ def pays(dtype: torch.dtype | None, device_type: str, cpu_flags: set[str] | None
 
 @contextlib.contextmanager
 def batched_attention() -> Iterator[None]:
-    """Within this, under autocast on a CPU, `scaled_dot_product_attention` is made of batched products."""
+    """Context in which `scaled_dot_product_attention` uses batched products under autocast on a CPU."""
     _install()
     token = _wanted.set(True)
     try:
@@ -47,10 +47,10 @@ def batched_attention() -> Iterator[None]:
 
 @functools.cache
 def _install() -> torch.library.Library:
-    """Have autocast ask us; where nobody wants it, the answer is torch's own."""
+    """Register our kernel with autocast. Outside of `batched_attention` it calls torch's."""
     library = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # that a kernel is replaced is what we are here for
+        warnings.simplefilter("ignore", UserWarning)  # warns that a kernel is replaced, which is intended
         library.impl("scaled_dot_product_attention", _attention, "AutocastCPU")  # type: ignore[no-untyped-call]
     return library
 
@@ -89,7 +89,7 @@ def _fits(query: Tensor, key: Tensor, value: Tensor) -> bool:
         torch.is_grad_enabled()
         and any(tensor.requires_grad for tensor in tensors)
         and all(tensor.dtype == torch.bfloat16 and tensor.dim() == 4 for tensor in tensors)
-        and not any(isinstance(tensor, FakeTensor) for tensor in tensors)  # a compiler makes its own
+        and not any(isinstance(tensor, FakeTensor) for tensor in tensors)  # let a compiler use its own kernel
         and query.shape[:2] == key.shape[:2] == value.shape[:2]
         and query.shape[:3].numel() * key.shape[2] <= MAX_SCORES
     )

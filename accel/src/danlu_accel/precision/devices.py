@@ -1,4 +1,4 @@
-"""Which low precision a device is good at."""
+"""The low precision that suits a device."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ CONVOLUTIONS = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.ConvTranspose1d, nn.ConvTran
 
 @dataclass(frozen=True)
 class LowPrecision:
-    """The type to use, None when full precision is the faster one, and why."""
+    """The type to use, None if full precision is faster, and the reason."""
 
     dtype: torch.dtype | None
     reason: str
 
     @property
     def needs_scaler(self) -> bool:
-        """fp16's small exponent underflows without loss scaling; bf16's is float32's."""
+        """fp16's small exponent underflows without loss scaling; bf16 has the exponent of float32."""
         return self.dtype == torch.float16
 
 
 def choose_dtype(device_type: str, cpu_flags: Iterable[str] | None = None) -> LowPrecision:
-    """Return the low precision for a device. `cpu_flags` are this machine's unless given."""
+    """Return the low precision for a device. `cpu_flags`: None for those of this machine."""
     if device_type == "cuda":
         if torch.cuda.is_available() and torch.cuda.is_bf16_supported():
             return LowPrecision(torch.bfloat16, "this GPU computes in bf16")
@@ -41,7 +41,7 @@ def choose_dtype(device_type: str, cpu_flags: Iterable[str] | None = None) -> Lo
 
 
 def require_sensible(dtype: torch.dtype, device_type: str, model: nn.Module) -> None:
-    """Raise ValueError for what would run hundreds of times slower instead of faster."""
+    """Raise ValueError for a combination that would be hundreds of times slower."""
     if device_type == "cpu" and dtype == torch.float16:
         for name, module in model.named_modules():
             if isinstance(module, CONVOLUTIONS):
@@ -52,7 +52,7 @@ def require_sensible(dtype: torch.dtype, device_type: str, model: nn.Module) -> 
 
 
 def read_cpu_flags(path: str = "/proc/cpuinfo") -> set[str]:
-    """Return what the first core says it can do; empty where the system does not tell."""
+    """Return the flags of the first core; empty if the system does not report them."""
     try:
         text = Path(path).read_text()
     except OSError:

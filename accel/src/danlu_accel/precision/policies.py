@@ -1,7 +1,7 @@
-"""When to train in low precision: three policies, asked once per epoch.
+"""When to train in low precision: three policies, called once per epoch.
 
-A policy decides from what it was told so far and from nothing else: no clock, no randomness, no device. What it was
-told is its whole state, so a training that resumes from `state_dict()` gets the answers it would have got.
+A policy decides from its inputs so far alone, without clock, randomness or device. These inputs are its whole state,
+so a training resumed from `state_dict()` makes the same decisions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Outside = Literal["off", "hold"]
 
 @dataclass(frozen=True)
 class Decision:
-    """One epoch: what was known, what was decided, and why. `loss` is that of the epoch before."""
+    """One epoch: the inputs, the decision, and the reason. `loss` is that of the previous epoch."""
 
     epoch: int
     lr: float | None
@@ -30,15 +30,15 @@ class Decision:
 
 
 class Policy(ABC):
-    """Answers whether an epoch runs in low precision, and remembers its answers."""
+    """Decides whether an epoch runs in low precision, and stores its decisions."""
 
     def __init__(self) -> None:
         self._decisions: dict[int, Decision] = {}
 
     def enabled(self, epoch: int, lr: float | None = None, loss: float | None = None) -> bool:
-        """Say whether `epoch` runs in low precision; `lr` is its learning rate, `loss` that of the epoch before.
+        """Return whether `epoch` runs in low precision; `lr` is its learning rate, `loss` that of the previous epoch.
 
-        The same epoch asked again gets the same answer. A loss that is not finite means full precision, and is logged.
+        Calling it again for an epoch returns the same. A loss that is not finite means full precision, and is logged.
         """
         if epoch not in self._decisions:
             decision = self.decide(epoch, lr, loss, list(self._decisions.values()))
@@ -49,11 +49,11 @@ class Policy(ABC):
 
     @abstractmethod
     def decide(self, epoch: int, lr: float | None, loss: float | None, past: Sequence[Decision]) -> Decision:
-        """Return the decision for an epoch after `past`. Pure."""
+        """Return the decision for the epoch after `past`. Pure."""
 
     @property
     def decisions(self) -> list[Decision]:
-        """All answers so far, in the order they were asked for."""
+        """All decisions so far, in the order of the calls."""
         return list(self._decisions.values())
 
     def state_dict(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class Policy(ABC):
 
 
 class TimeWindow(Policy):
-    """Low precision from epoch `start` to epoch `end`, both included; no `end` means to the last."""
+    """Low precision from epoch `start` to epoch `end`, both included; without `end`, to the last epoch."""
 
     def __init__(self, start: int = 10, end: int | None = None) -> None:
         super().__init__()
@@ -87,10 +87,10 @@ class TimeWindow(Policy):
 
 
 class LrAware(Policy):
-    """Like TimeWindow, but after a jump of the learning rate full precision for `hold` epochs.
+    """Like TimeWindow, but with full precision for `hold` epochs after a jump of the learning rate.
 
-    A jump is a rise by more than `tolerance` or a fall to half and below; a loss that is not finite counts as one.
-    A jump during a hold starts it anew.
+    A jump is a rise by more than `tolerance` or a fall to half or less; a loss that is not finite counts as one.
+    A jump during a hold restarts it.
     """
 
     def __init__(self, start: int = 10, end: int | None = None, *, hold: int, tolerance: float = 0.1) -> None:
@@ -123,9 +123,9 @@ class LrAware(Policy):
 class LossAware(Policy):
     """Every `interval` epochs, for `hold` epochs: low precision while the loss falls neither too fast nor too slowly.
 
-    The relative fall of the loss in the epoch before must lie in [`slowest`, `fastest`]. Outside these windows
-    (`interval` 1000 and `hold` 100 make them 1000 to 1099, 2000 to 2099, ...) full precision, or with `outside="hold"`
-    the last answer from inside. A loss that is not finite ends low precision until the window's end.
+    The relative fall of the loss in the previous epoch must be in [`slowest`, `fastest`]. Outside these windows
+    (1000 to 1099, 2000 to 2099, ... for `interval` 1000 and `hold` 100) full precision, or with `outside="hold"` the
+    last decision inside. A loss that is not finite ends low precision until the end of the window.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class LossAware(Policy):
         return Decision(epoch, lr, loss, True, f"loss fell by {fall:.3g}")
 
     def window_of(self, epoch: int) -> int | None:
-        """Return the number of the window an epoch is in, from 1, or None."""
+        """Return the number of the window of an epoch, from 1, or None."""
         number, place = divmod(epoch, self.interval)
         return number if number >= 1 and place < self.hold else None
 
@@ -183,7 +183,7 @@ class LossAware(Policy):
 
 
 def is_broken(loss: float | None) -> bool:
-    """Whether there is a loss and it is infinite or NaN."""
+    """Whether the loss is given and infinite or NaN."""
     return loss is not None and not math.isfinite(loss)
 
 

@@ -1,4 +1,4 @@
-"""Starting a gradient scaler afresh when low precision begins again."""
+"""Reset a gradient scaler when low precision starts again."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from torch.amp import GradScaler
 
 
 def restart_scale(scaler: GradScaler, scale: float) -> None:
-    """Set the scale back to `scale`: through float32 epochs it has only grown.
+    """Reset the scale to `scale`: it only grew during float32 epochs.
 
-    Quiet for a scaler that is off, and for one that has scaled nothing yet: its scale is still the first one.
+    Does nothing for a disabled scaler, or one that has not scaled yet and so still has its initial scale.
     """
     if not scaler.is_enabled() or scaler.get_scale() == scale:
         return

@@ -1,4 +1,4 @@
-"""IndexTFRDataset: packed images as a map-style dataset."""
+"""IndexTFRDataset: packed images as a map-style data set."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def require_known(plan: Recipe | NotRecognised, index: Index) -> None:
 
 
 class IndexTFRDataset:
-    """Images and labels of a packed dataset, by position: `dataset[i] -> (sample, label)`.
+    """Images and labels of a packed data set, by position: `dataset[i] -> (sample, label)`.
 
     Data packed from COCO gives (sample, Objects), with boxes in pixels of the sample.
 

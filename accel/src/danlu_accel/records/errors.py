@@ -29,7 +29,7 @@ class BadImageList(RecordError):
 
 
 class UnknownTransform(RecordError):
-    """A dataset with boxes got a transform that is neither a Recipe nor a Compose of known transforms."""
+    """A data set with boxes got a transform that is neither a Recipe nor a Compose of known transforms."""
 
 
 class StaleIterator(RecordError):

@@ -1,10 +1,10 @@
-"""The two indexes of a packed dataset.
+"""The two indexes of a packed data set.
 
 `.idx`, one per shard, text, for DALI and other readers. Exactly two columns: a third one would corrupt DALI's parser.
 
         <offset of the record> <size of the record including its 16 framing bytes>
 
-`.index`, one per dataset, Danlu's own: position and label of each image, so that no shard has to be read for them.
+`.index`, one per data set, Danlu's own: position and label of each image, so that no shard has to be read for them.
 
         at          bytes   content
     0           4       magic "DLRX"

@@ -54,7 +54,7 @@ def check(index_path: Name, *, decode: bool = False) -> list[Fault]:
 
 
 def describe(index_path: Name) -> Description:
-    """Describe the content of a packed dataset, from its index alone."""
+    """Describe the content of a packed data set, from its index alone."""
     index = read_index(index_path)
     entries = index.entries
     is_empty = len(entries) == 0

@@ -148,7 +148,7 @@ class RecordLoader:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue at the saved position, with the order saved in the state.
 
-        Ranks, batch size, threads and location of the shards may differ. Raises ValueError for another dataset.
+        Ranks, batch size, threads and location of the shards may differ. Raises ValueError for another data set.
         """
         found = read_state(state, self.index, self._data)
         self._iteration += 1

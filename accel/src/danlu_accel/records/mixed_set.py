@@ -1,4 +1,4 @@
-"""Base class of the datasets of a loader, alone or mixed with others: location of the shards, and their order."""
+"""Base class of the data sets of a loader, alone or mixed with others: location of the shards, and their order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 class MixedSet(ABC):
-    """A dataset of samples or sequences, numbered from 0, with a known number in each shard."""
+    """A data set of samples or sequences, numbered from 0, with a known number in each shard."""
 
     shard_sizes: tuple[int, ...]
     """Number of samples or sequences in each shard."""
@@ -29,7 +29,7 @@ class MixedSet(ABC):
     @property
     @abstractmethod
     def name_of_data(self) -> str:
-        """A digest of the content and its order; the same for a local dataset and its copy behind a URL."""
+        """A digest of the content and its order; the same for a local data set and its copy behind a URL."""
 
     @property
     @abstractmethod
@@ -38,7 +38,7 @@ class MixedSet(ABC):
 
     @abstractmethod
     def describe(self) -> str:
-        """Describe this dataset and its location in a line."""
+        """Describe this data set and its location in a line."""
 
     def _open_storage(self, path: Name, options: LoaderOptions) -> Path:
         """Open the storage of an index; return the index's local path."""

@@ -60,7 +60,7 @@ class Mixture:
 
 
 def require_classes(index: Index) -> None:
-    """Reject a dataset with boxes: in a mixed image they would no longer fit."""
+    """Reject a data set with boxes: in a mixed image they would no longer fit."""
     if index.kind == "coco":
         raise UnknownTransform("mixing: expected a data set with a class per image, got one with boxes")
 

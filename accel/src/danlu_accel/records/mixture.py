@@ -1,4 +1,4 @@
-"""Several datasets as one stream, mixed by weight: a pure function of the position, so that any of them can be resumed.
+"""Several data sets as one stream, mixed by weight: a pure function of the position, so it can be resumed anywhere.
 
 The stream is divided into blocks of BLOCK positions. Each block holds a fixed number of sequences of every set, its
 share, shuffled. So the position alone determines which sequence of a set comes next. Each set has its own epochs: all

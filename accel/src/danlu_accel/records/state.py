@@ -3,7 +3,7 @@
 {"version": 2, "epoch": 3, "position": 5120, "seed": 1, "shuffle": true, "window_shards": 0, "data": "9f86d081884c7d65"}
 
 `position` counts records of the epoch over all ranks, so the number of ranks and the batch size may change. `data`
-identifies the dataset: in another one the same number is another record.
+identifies the data set: in another one the same number is another record.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class LoaderState:
 
 
 def read_state(state: Mapping[str, Any], index: Index, data: str) -> LoaderState:
-    """Validate a saved state; raise ValueError if it belongs to another dataset."""
+    """Validate a saved state; raise ValueError if it belongs to another data set."""
     version = state.get("version")
     if version == 1:
         raise ValueError(
@@ -64,5 +64,5 @@ def read_state(state: Mapping[str, Any], index: Index, data: str) -> LoaderState
 
 
 def name_of_data(index: Index) -> str:
-    """Return a digest of the records and their order; the same for a local dataset and its copy behind a URL."""
+    """Return a digest of the records and their order; the same for a local data set and its copy behind a URL."""
     return hashlib.sha256(np.ascontiguousarray(index.entries).tobytes()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Base class of loaders over one dataset, or several that are mixed by weight: keeps the position.
+"""Base class of loaders over one data set, or several that are mixed by weight: keeps the position.
 
 The order is a function of (seed, epoch, position) alone: the number of threads does not change it. `state_dict` resumes
 an epoch in the middle, also with another number of ranks. After an epoch the loader moves on to the next one. Only one
@@ -126,7 +126,7 @@ class StreamLoader(ABC, Generic[Set, Batch]):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue at the saved position, with the order saved in the state.
 
-        Ranks, batch size, threads and location of the shards may differ. Raises ValueError if the datasets, their
+        Ranks, batch size, threads and location of the shards may differ. Raises ValueError if the data sets, their
         weights, the kind or packing, or the length of an epoch differ.
         """
         require_state(state, self.state_dict(), f"epoch_{self.things}")

@@ -1,7 +1,7 @@
-"""Samples of any fields: tars as WebDataset has them, lines of text or JSON, and image records, read in place.
+"""Samples of any fields: tars in WebDataset's format, lines of text or JSON, and image records, read in place.
 
-Indexing: index_samples; packing: pack_samples. Training: SampleLoader, over one data set or several mixed by weight.
-Names load on first use.
+Indexing: index_samples. Packing: pack_samples. Training: SampleLoader, over one data set or several mixed by weight.
+Names are imported on first use.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Arrays in numpy's own form, .npy."""
+"""Arrays in numpy's format, .npy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VERSION_1 = b"\x93NUMPY\1\0"
 USUAL_HEADER = re.compile(
     rb"{'descr': '([<>|=][a-zA-Z][0-9]{0,9})', 'fortran_order': (True|False), 'shape': \(([0-9, ]{0,400})\), } *\n"
 )
-# numpy reads a header as Python reads a literal, and lets out what that raises.
+# numpy parses the header as a Python literal, and passes on these exceptions.
 BAD_HEADER = (
     *(ValueError, KeyError, TypeError, EOFError, IndexError, OverflowError),
     *(SyntaxError, TokenError, RecursionError, MemoryError),
@@ -29,11 +29,11 @@ class Header(NamedTuple):
     is_fortran: bool
     dtype: np.dtype[Any]
     num_bytes: int
-    """Where the numbers begin."""
+    """Offset of the numbers."""
 
 
 def decode_array(data: memoryview) -> Any:
-    """Return a copy of the array in these bytes. One that promises more than there is gets no memory for it."""
+    """Return a copy of the array. Memory is only allocated for data that is present, whatever the header claims."""
     try:
         shape, is_fortran, dtype, begin = _header(data)
         if dtype.hasobject:
@@ -54,7 +54,7 @@ def _header(data: memoryview) -> Header:
     for _ in range(NUM_TRIES):
         try:
             return _header_by_numpy(data)
-        except SystemError:  # Python before 3.11.8 reads literals in one thread at a time only: CPython issue 106905
+        except SystemError:  # before Python 3.11.8 the parser of literals is not thread-safe: CPython issue 106905
             continue
     raise ValueError(f"its header was read {NUM_TRIES} times, and Python failed each time; use Python 3.11.8 or later")
 

@@ -1,4 +1,4 @@
-"""Sound as numbers. WAV needs nothing but numpy; FLAC, OGG and MP3 need the package soundfile."""
+"""Decode audio. WAV needs only numpy; FLAC, OGG and MP3 need the package soundfile."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Audio(NamedTuple):
 
 
 def decode_audio(data: bytes) -> Audio:
-    """Return the sound of a WAV, FLAC, OGG or MP3 file. Raises BadRecordFile where it is damaged."""
+    """Decode a WAV, FLAC, OGG or MP3 file. Raises BadRecordFile if it is damaged."""
     if data[:4] == b"RIFF" and data[8:12] == b"WAVE":
         found = _wav(data)
         if found is not None:
@@ -40,7 +40,7 @@ def decode_audio(data: bytes) -> Audio:
 
 
 def _wav(data: bytes) -> Audio | None:
-    """Return the sound of a WAV of plain numbers, None for what soundfile has to read."""
+    """Decode an uncompressed WAV; None if it needs soundfile."""
     about: tuple[int, int, int, int] | None = None
     at = 12
     while at + 8 <= len(data):

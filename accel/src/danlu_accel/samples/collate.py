@@ -1,4 +1,4 @@
-"""From a list of samples to a batch."""
+"""Join a list of samples into a batch."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 def collate(samples: list[Any]) -> Any:
     """Return a dict of fields: numbers and arrays of one shape as a tensor, everything else as a list.
 
-    Samples that are no dicts, because a transform made something else of them, are joined as one field is. A field
-    that only some samples have is None for the others.
+    Samples that are not dicts, because a transform returned something else, are joined like one field. A field that
+    some samples lack is None for these.
     """
     if not all(isinstance(sample, dict) for sample in samples):
         return join(samples)
@@ -26,7 +26,7 @@ def collate(samples: list[Any]) -> Any:
 
 
 def join(values: list[Any]) -> Any:
-    """Return a tensor of these values if they are numbers, or arrays or tensors of one shape and type."""
+    """Return a tensor if the values are numbers, or arrays or tensors of one shape and type; else the list."""
     import torch
 
     first = values[0]
@@ -43,7 +43,7 @@ def join(values: list[Any]) -> Any:
 
 
 def pad(values: Sequence[Any], value: float = 0) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return arrays or tensors that differ in their last dimension as one tensor, padded behind, and their lengths."""
+    """Return arrays or tensors of different last dimension as one tensor, padded at the end, and their lengths."""
     import torch
 
     rows = [torch.as_tensor(each) for each in values]

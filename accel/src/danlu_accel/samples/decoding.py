@@ -1,9 +1,9 @@
-"""From the bytes of a field to its value, by the name of the field. Nothing here ever loads a pickle.
+"""Decode the bytes of a field by the name of the field. Never loads a pickle.
 
-| what stands behind the last dot | value |
+| suffix after the last dot | value |
 |---|---|
 | txt, text, transcript | str |
-| json | what JSON has |
+| json | any JSON value |
 | cls, cls2, class, count, index, inx, id | int |
 | npy | numpy array |
 | wav, flac, ogg, mp3 | Audio |
@@ -24,7 +24,7 @@ from danlu_accel.samples.audio import decode_audio
 
 
 def decode_field(name: str, data: memoryview) -> Any:
-    """Return the value of a field. Raises BadRecordFile or BrokenImage where the bytes are not what its name says."""
+    """Return the value of a field. Raises BadRecordFile or BrokenImage if the bytes do not match its name."""
     return _DECODERS.get(name.rpartition(".")[2], bytes)(data)
 
 
@@ -45,7 +45,7 @@ def _json(data: memoryview) -> Any:
 def _number(data: memoryview) -> int:
     try:
         return int(bytes(data))
-    except ValueError as error:  # also what has more than the 4300 digits that Python takes
+    except ValueError as error:  # also numbers of more than 4300 digits, Python's limit
         got = repr(bytes(data[:40])) if len(data) <= 40 else f"{len(data)} bytes that begin with {bytes(data[:40])!r}"
         raise BadRecordFile(f"expected a whole number, got {got}") from error
 

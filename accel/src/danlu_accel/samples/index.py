@@ -1,17 +1,17 @@
-"""The index of samples: where each field of each sample lies in files that other programs may have written.
+"""The index of samples: position of each field of each sample, in files that other programs may have written.
 
-at          bytes   what
+at          bytes   content
 0           4       magic "DLSX"
 4           2       version, 1
 6           2       flags, 0
 8           8       S, number of samples
 16          8       P, number of parts
 24          4       J, bytes of the JSON that follows
-28          4       crc32c of everything behind this header
+28          4       crc32c of everything after this header
 32          J       JSON: shards [{name, bytes, samples}], fields [name, ...], key_bytes, made_with {...}
 pad to 64           zero bytes
 ...         8 S     samples, see SAMPLE
-...         24 P    parts, see PART; those of a sample follow each other
+...         24 P    parts, see PART; those of a sample are contiguous
 ...         key_bytes   the keys of all samples, UTF-8, one after another
 """
 
@@ -47,7 +47,7 @@ Table = npt.NDArray[np.void]
 class SampleIndex:
     shards: tuple[Shard, ...]
     shard_sizes: tuple[int, ...]
-    """How many samples each shard holds."""
+    """Number of samples in each shard."""
     fields: tuple[str, ...]
     samples: Table
     parts: Table
@@ -56,19 +56,19 @@ class SampleIndex:
 
     @cached_property
     def first_parts(self) -> npt.NDArray[np.int64]:
-        """Where the parts of each sample begin; one more than there are samples."""
+        """Index of the first part of each sample; has one more entry than there are samples."""
         return _starts(self.samples["num_parts"])
 
     @cached_property
     def first_samples(self) -> npt.NDArray[np.int64]:
-        """Where the samples of each shard begin; one more than there are shards."""
+        """Index of the first sample of each shard; has one more entry than there are shards."""
         return _starts(np.array(self.shard_sizes, np.int64))
 
     def shard_of(self, number: int) -> int:
         return int(np.searchsorted(self.first_samples, number, side="right")) - 1
 
     def key(self, number: int) -> str:
-        """Return the name of a sample; lines have none and are called by their shard and number in it."""
+        """Return the name of a sample. Lines have no names: they get their shard and their number in it."""
         begin, end = self._first_keys[number : number + 2].tolist()
         if begin < end:
             return self.keys[begin:end].decode("utf-8", "replace")
@@ -77,7 +77,7 @@ class SampleIndex:
 
     @cached_property
     def name_of_data(self) -> str:
-        """A digest of which sample is which; the same for a data set here and its copy behind a URL."""
+        """A digest of the samples and their order; the same for a local data set and its copy behind a URL."""
         digest = hashlib.sha256(str((self.shard_sizes, self.fields)).encode())
         for table in (self.samples, self.parts):
             digest.update(np.ascontiguousarray(table).tobytes())
@@ -90,10 +90,10 @@ class SampleIndex:
 
 
 def read_sample_index(path: Name) -> SampleIndex:
-    """Read an index: 8 bytes of memory per sample, 24 per part, and the keys."""
+    """Read an index. Takes 8 bytes of memory per sample, 24 per part, and the keys."""
     path = Path(path)
     try:
-        buffer = memoryview(path.read_bytes())  # not mapped: an index that is overwritten would kill us by SIGBUS
+        buffer = memoryview(path.read_bytes())  # not mapped: overwriting the index would kill the process by SIGBUS
     except OSError as error:
         raise BadRecordFile(
             f"no index {str(path)!r}: {error.strerror}; index_samples and pack_samples make one"
@@ -130,7 +130,7 @@ def parse_sample_index(buffer: memoryview, *, name: str = "index") -> SampleInde
 
 
 def write_sample_index(path: Name, index: SampleIndex) -> None:
-    """Write an index; it appears whole or not at all."""
+    """Write an index atomically."""
     about = {
         "shards": [
             {"name": shard.name, "bytes": shard.num_bytes, "samples": count}
@@ -149,7 +149,7 @@ def write_sample_index(path: Name, index: SampleIndex) -> None:
 
 
 def _check(index: SampleIndex, name: str) -> None:
-    """Refuse an index that contradicts itself: nobody after this has to ask again."""
+    """Reject an inconsistent index, so that later code need not check it."""
     if min(index.shard_sizes, default=0) < 0 or sum(index.shard_sizes) != len(index.samples):
         raise BadRecordFile(f"{name}: {len(index.samples)} samples, {sum(index.shard_sizes)} in its shards")
     for what, column, there in (

@@ -1,7 +1,7 @@
-"""Index files that are there: tars of samples, and files with a sample per line. Nothing is copied.
+"""Index existing files: tars of samples, and files with a sample per line. Data is not copied.
 
-A tar is read as WebDataset reads it: members whose names agree up to the first dot of the last part follow each other
-and are one sample; what stands behind that dot names the field. Each file is read once from end to end, for checksums.
+Tars are read like WebDataset does: consecutive members whose paths agree up to the first dot of the file name are one
+sample; the rest after that dot is the name of the field. Each file is read once as a whole, for checksums.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from danlu_accel.samples.index import MAX_FIELDS, PART, SAMPLE, SampleIndex, wri
 
 KEY_AND_FIELD = re.compile(r"((?:.*/)?[^./][^./]*)\.([^/]+)", re.DOTALL)
 LINES = {".jsonl": "json", ".txt": "txt"}
-"""The field that a line of such a file is."""
+"""Name of the field of a line, by suffix of the file."""
 READ_BYTES = 1 << 20
 MAX_LINE_BYTES = 1 << 28
 MAX_HEADER_BYTES = 1 << 24
-"""Of a name or a table of attributes in a tar; those that exist have a few hundred."""
+"""Limit for a name or an attribute table in a tar; real ones have a few hundred bytes."""
 
 
 class Part(NamedTuple):
@@ -43,9 +43,9 @@ class Sample(NamedTuple):
 
 
 def index_samples(paths: Iterable[Name], name: Name) -> SampleIndex:
-    """Index .tar, .jsonl and .txt files of one folder; write `<name>.samples` beside them, and return it.
+    """Index .tar, .jsonl and .txt files of one folder; write `<name>.samples` to it, and return it.
 
-    Raises BadRecordFile for a file that is no whole tar, for one that is compressed, and where there is no sample.
+    Raises BadRecordFile for a truncated or compressed tar, and if there are no samples.
     """
     files = sorted(Path(path) for path in paths)
     target = Path(name)
@@ -68,7 +68,7 @@ def index_samples(paths: Iterable[Name], name: Name) -> SampleIndex:
 
 
 class IndexBuilder:
-    """An index that grows sample by sample."""
+    """Builds an index sample by sample."""
 
     def __init__(self) -> None:
         self._shards: list[Shard] = []
@@ -79,7 +79,7 @@ class IndexBuilder:
         self._keys: list[bytes] = []
 
     def add_shard(self, path: Path) -> None:
-        """Add a file and all samples in it."""
+        """Add a file and all its samples."""
         _require_utf8(path.name, "the file")
         before = len(self._samples)
         try:
@@ -107,7 +107,7 @@ class IndexBuilder:
             self._parts.append((part.offset, part.length, part.checksum, number))
 
     def close_shard(self, shard: Shard, num_samples: int) -> None:
-        """Say what the shard of the samples that were added last is."""
+        """Add the shard of the samples that were added last."""
         self._shards.append(shard)
         self._sizes.append(num_samples)
 
@@ -123,7 +123,7 @@ class IndexBuilder:
 
 
 def _require_utf8(name: str, what: str) -> None:
-    """Refuse a name that an index cannot hold."""
+    """Reject a name that an index cannot hold."""
     try:
         name.encode()
     except UnicodeEncodeError as error:
@@ -131,7 +131,7 @@ def _require_utf8(name: str, what: str) -> None:
 
 
 def samples_in(file: BinaryIO, size: int, name: str) -> Iterator[Sample]:
-    """Yield the samples of one file, by its suffix."""
+    """Yield the samples of a file, which is read according to its suffix."""
     suffix = Path(name).suffix.lower()
     if suffix == ".tar":
         return _samples_of_tar(file, size, name)
@@ -164,12 +164,12 @@ def _samples_of_tar(file: BinaryIO, size: int, name: str) -> Iterator[Sample]:
 
 
 def _members(file: BinaryIO, size: int, name: str) -> Iterator[tarfile.TarInfo]:
-    """Yield the regular files of a tar; raise BadRecordFile where it is not whole: tarfile would end quietly there."""
+    """Yield the regular files of a tar; raise BadRecordFile if it is truncated, where tarfile would just stop."""
     headers: Any = _Headers(file, size, name)
     try:
         with tarfile.open(fileobj=headers, mode="r:", errors="surrogateescape") as tar:
             for member in tar:
-                tar.members = []  # type: ignore[attr-defined]  # it would keep them all
+                tar.members = []  # type: ignore[attr-defined]  # tarfile would keep all of them
                 if member.isreg() and member.issparse():
                     raise BadRecordFile(f"{name}: {member.name!r} is stored sparsely; expected plain files")
                 _require_inside(member, size, name)
@@ -189,7 +189,7 @@ def _members(file: BinaryIO, size: int, name: str) -> Iterator[tarfile.TarInfo]:
 
 
 class _Headers:
-    """A tar as tarfile sees it, which would take memory for whatever a header says that its name takes."""
+    """A file object for tarfile that limits reads: damaged headers could make tarfile allocate huge buffers."""
 
     def __init__(self, file: BinaryIO, size: int, name: str) -> None:
         self._file, self._most, self._name = file, min(size, MAX_HEADER_BYTES), name
@@ -205,9 +205,9 @@ class _Headers:
 
 
 def _require_inside(member: tarfile.TarInfo, size: int, name: str) -> None:
-    """Refuse a member that would end before it begins, or behind the file: what follows it is looked for there."""
+    """Reject a member with an invalid size or an end beyond the file: the next member is searched there."""
     if not member.isreg() and member.type in tarfile.SUPPORTED_TYPES:
-        return  # has no data
+        return  # these types have no data
     there = size - member.offset_data
     if not 0 <= member.size <= there:
         raise BadRecordFile(
@@ -230,6 +230,6 @@ def _samples_of_lines(file: BinaryIO, name: str, field: str) -> Iterator[Sample]
         text = line.rstrip(b"\r\n")
         if len(line) == MAX_LINE_BYTES and len(text) == len(line):
             raise BadRecordFile(f"{name}: the line at byte {offset} has {MAX_LINE_BYTES} bytes or more")
-        if text.strip():  # empty lines are none
+        if text.strip():  # skip empty lines
             yield Sample("", [Part(field, offset, len(text), crc32c(text))])
         offset += len(line)

@@ -1,4 +1,4 @@
-"""SampleLoader: batches of samples of any fields, straight from tars, lines or packed images."""
+"""SampleLoader: batches of samples of any fields, read directly from tars, lines or packed images."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from danlu_accel.samples.sets import SampleSet, open_set
 
 @dataclass(frozen=True)
 class SampleSource:
-    """One of several data sets that are mixed."""
+    """One of several data sets to mix."""
 
     path: Name
     weight: float = 1.0
-    """Its share of all samples, relative to the weights of the others; exact to 1/4096."""
+    """Share of all samples, relative to the weights of the others; exact to 1/4096."""
 
 
 class _Wanted(NamedTuple):
@@ -47,12 +47,12 @@ class _Wanted(NamedTuple):
 class _UnderWay(NamedTuple):
     wanted: _Wanted
     rooms: dict[str, Pixels]
-    """Memory for the images of a batch that nobody sees before it is whole, by field."""
+    """Memory for the images of an unfinished batch, by field."""
     parts: list[Future[list[Any]]]
 
 
 class SampleLoader(StreamLoader[SampleSet, Any]):
-    """Iterate over batches of samples, from one data set or from several that are mixed by weight."""
+    """Iterate over batches of samples, from one data set or several mixed by weight."""
 
     kind = "samples"
     things = "samples"
@@ -67,10 +67,10 @@ class SampleLoader(StreamLoader[SampleSet, Any]):
         epoch_samples: int | None = None,
         options: LoaderOptions | None = None,
     ) -> None:
-        """`source`: the path or URL (s3://, https://) of a `.samples` or `.index`, or several SampleSource.
+        """`source`: path or URL (s3://, https://) of a `.samples` or `.index`, or several SampleSource.
 
-        `epoch_samples`: how long an epoch of a mixture is; None: as long as all its sets together. Each set goes
-        through epochs of its own meanwhile. An epoch of one data set is always the data set.
+        `epoch_samples`: length of an epoch of a mixture; None: the total of its sets. Each set has its own epochs
+        meanwhile. With a single data set an epoch is always the whole data set.
         """
         options = options or LoaderOptions()
         sources = [SampleSource(source)] if isinstance(source, (str, os.PathLike)) else list(source)
@@ -95,7 +95,7 @@ class SampleLoader(StreamLoader[SampleSet, Any]):
             self._memory = {name: BatchMemory(each, batch_size, pinned) for name, each in self._image_recipes.items()}
 
     def explain(self) -> str:
-        """Say in a few lines what is read and how."""
+        """Describe in a few lines what is read and how."""
         images = f"; {', '.join(self._image_recipes)}: {native.advice()}" if self._image_recipes else ""
         checks = "checksums verified" if self._options.verify else "checksums NOT verified"
         return self._explain(f"{self._threads} Python threads, {checks}{images}")
@@ -129,17 +129,17 @@ class SampleLoader(StreamLoader[SampleSet, Any]):
                 position_after = under_way.wanted.step.position_after
                 del samples, under_way
                 self._position = position_after
-                self._fill(ahead, wanted)  # the threads go on while the training loop works
+                self._fill(ahead, wanted)  # the threads continue while the training loop works
                 yield batch
-                del batch  # else the memory of its images could not be used again
+                del batch  # else the memory of its images could not be reused
                 self._require_current(iteration, pid)
-        finally:  # the training loop may stop in the middle, while threads still fill what was started
+        finally:  # the training loop may stop early, while threads still fill batches
             if os.getpid() == pid:
                 wait([part for each in ahead for part in each.parts if not part.cancel()])
         self._epoch, self._position = epoch + 1, 0
 
     def _wanted(self, first: int) -> Iterator[_Wanted]:
-        """Yield the rest of the epoch, whose order is found for many samples at a time: that is cheaper."""
+        """Yield the rest of the epoch. The order of many samples is computed at a time, which is cheaper."""
         epoch = self._epoch
         for group in self._groups(1):
             things = self._things_of(group, first)
@@ -151,7 +151,7 @@ class SampleLoader(StreamLoader[SampleSet, Any]):
                 begin = end
 
     def _fill(self, ahead: deque[_UnderWay], steps: Iterator[_Wanted]) -> None:
-        """Start batches until `prefetch` of them are under way; each in as many parts as there are threads."""
+        """Start batches until `prefetch` of them are under way, each in as many parts as there are threads."""
         for wanted in islice(steps, self._options.prefetch - len(ahead)):
             count = len(wanted.seeds)
             rooms = {name: memory.take(count) for name, memory in self._memory.items()}
@@ -190,10 +190,10 @@ class SampleLoader(StreamLoader[SampleSet, Any]):
         recipe = self._image_recipes.get(name)
         if recipe is None:
             decoder = self.recipe.decoder_of(name)
-            if decoder is None or isinstance(decoder, Recipe):  # the latter are all in _image_recipes
+            if decoder is None or isinstance(decoder, Recipe):  # every Recipe is in _image_recipes
                 return decode_field(name, data)
             return decoder(bytes(data))
-        # What a transform or a collate of the user's gets may be kept for ever, so that is memory of its own.
+        # A user's transform or collate function may keep what it gets, so it gets separate memory.
         out = rooms[name][row] if name in rooms else empty_image(recipe)
         made = self._native_recipes.get(name)
         if made is not None and native.core is not None:
@@ -209,7 +209,7 @@ class SampleLoader(StreamLoader[SampleSet, Any]):
         if self.recipe.transform is not None:
             return collate(samples)
         for sample in samples:
-            for name in rooms:  # their batch is there already
+            for name in rooms:  # already in the batch
                 del sample[name]
         images = {name: self._memory[name].as_images(room) for name, room in rooms.items()}
         return {**collate(samples), **images}

@@ -1,4 +1,4 @@
-"""What becomes of a sample on its way to a batch."""
+"""How a sample is decoded, transformed and joined into a batch."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any, Union
 from danlu_accel.records.recipe import Recipe
 
 Sample = dict[str, Any]
-"""Field -> value, besides __key__, its name, and __seed__, a number for random draws."""
+"""Values by field, plus `__key__`, the name of the sample, and `__seed__`, a number for random draws."""
 Decoder = Union[Recipe, Callable[[bytes], Any]]
 
 
 @dataclass(frozen=True)
 class SampleRecipe:
-    """Which fields are read, and how they are decoded and joined to a batch."""
+    """Which fields are read, and how they are decoded and joined into a batch."""
 
     fields: Sequence[str] | None = None
-    """Only these are read, and every sample must have them; None: whatever a sample has."""
+    """Read only these; every sample must have them. None: all fields of each sample."""
 
     decoders: Mapping[str, Decoder] = field(default_factory=dict)
-    """By field, or by what stands behind its last dot. A Recipe makes images in the compiled core; a callable gets
-    bytes. Others are decoded by their name, see decoding.py."""
+    """By field, or by suffix after the last dot. A Recipe makes images in the compiled core; a callable gets bytes.
+    Other fields are decoded by their name, see decoding.py."""
 
     transform: Callable[[Sample], Any] | None = None
-    """Gets the decoded sample; what it returns stands for the sample."""
+    """Gets the decoded sample; its result replaces the sample."""
 
     collate: Callable[[list[Any]], Any] | None = None
-    """Makes a batch of a list of samples; None: per field a tensor where values allow it, else a list."""
+    """Makes a batch from a list of samples; None: per field a tensor if the values allow it, else a list."""
 
     def __post_init__(self) -> None:
         if isinstance(self.fields, str):
@@ -43,5 +43,5 @@ class SampleRecipe:
                 raise ValueError(f"decoders[{name!r}]: expected a Recipe or a callable on bytes, got {each!r}")
 
     def decoder_of(self, name: str) -> Decoder | None:
-        """Return what the user wants for a field, if anything."""
+        """Return the user's decoder of a field, if any."""
         return self.decoders.get(name) or self.decoders.get(name.rpartition(".")[2])

@@ -1,4 +1,4 @@
-"""One data set of samples, opened: tars and lines with an index beside them, or packed images."""
+"""An open data set of samples: tars and lines with an index, or packed images."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from danlu_accel.records.state import name_of_data
 from danlu_accel.samples.index import Table, read_sample_index
 
 MAX_GAP = 1 << 14
-"""Fields that are not further apart are read at once: a header of a tar costs less than a request."""
+"""Fields at most this many bytes apart are read at once: reading a tar header costs less than another request."""
 
 
 class RawSample(NamedTuple):
     shard: str
-    """The name of the file that it lies in."""
+    """Name of the file that holds it."""
     key: str
     fields: dict[str, memoryview]
 
 
 class SampleSet(MixedSet):
     fields: tuple[str, ...]
-    """All that occur in it."""
+    """All fields that occur in it."""
     read_ahead: int
-    """How many threads that read pay, where it lies."""
+    """Number of separate reader threads for this storage."""
 
     @abstractmethod
     def raw(self, number: int, fields: Sequence[str] | None) -> RawSample:
-        """Read a sample, or these fields of it. Raises BadRecordFile for one that is not as it was indexed."""
+        """Read a sample, or these fields of it. Raises BadRecordFile if it changed since it was indexed."""
 
 
 def open_set(path: Name, options: LoaderOptions) -> SampleSet:
-    """Open `<name>.samples`, or `<name>.index` of packed images, whose fields are `jpg` and `cls`."""
+    """Open `<name>.samples`, or the `<name>.index` of packed images, whose fields are `jpg` and `cls`."""
     return ImageSet(path, options) if str(path).endswith(".index") else FieldSet(path, options)
 
 
@@ -155,7 +155,7 @@ class ImageSet(SampleSet):
 
 
 def _spans(places: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield what to read at once for these places: those that lie close together as one."""
+    """Yield the ranges to read: places close to each other are joined."""
     begin = end = -1
     for first, last in sorted(places):
         if begin < 0:

@@ -1,4 +1,4 @@
-"""Write samples of any fields as tars, the way WebDataset and others read them, and their index."""
+"""Write samples of any fields as tars, readable by WebDataset and others, and their index."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from danlu_accel.samples.indexing import KEY_AND_FIELD, IndexBuilder, Part, Samp
 
 
 def pack_samples(name: Name, samples: Iterable[Mapping[str, Any]], *, shard_megabytes: int = 256) -> SampleIndex:
-    """Write `<name>-00000.tar` and so on, and `<name>.samples`, the index. `name` may begin with a folder.
+    """Write `<name>-00000.tar` and so on, and the index `<name>.samples`. `name` may begin with a folder.
 
-    A sample is a dict of fields: bytes, text, whole numbers (`cls`), arrays (`npy`), anything that JSON has (`json`);
-    names say how they are read, see decoding.py. `__key__` names the sample; without one its number does.
+    A sample is a dict of fields: bytes, text, whole numbers (`cls`), arrays (`npy`), any JSON value (`json`). The
+    suffix determines how a field is read, see decoding.py. `__key__` names the sample; by default its number does.
     """
     if shard_megabytes < 1:
         raise ValueError(f"shard_megabytes: expected at least 1, got {shard_megabytes}")

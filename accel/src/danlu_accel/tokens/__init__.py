@@ -1,6 +1,7 @@
-"""Token records: documents of tokens become shards that feed the training of language models.
+"""Token records: pack documents of tokens into shards for the training of language models.
 
-Packing: pack_tokens. Training: TokenLoader, over one data set or several mixed by weight. Names load on first use.
+Packing: pack_tokens. Training: TokenLoader, over one data set or several mixed by weight. Names are imported on first
+use.
 """
 
 from __future__ import annotations

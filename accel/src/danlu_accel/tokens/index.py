@@ -1,17 +1,17 @@
-"""The index of token shards. A shard is nothing but tokens, little-endian, one document after another.
+"""The index of token shards. A shard holds only tokens, little-endian, one document after another.
 
-at          bytes   what
+at          bytes   content
 0           4       magic "DLTX"
 4           2       version, 1
 6           2       flags, 0
 8           8       D, number of documents
 16          8       B, number of blocks
 24          4       J, bytes of the JSON that follows
-28          4       crc32c of everything behind this header
+28          4       crc32c of everything after this header
 32          J       JSON: bytes_per_token, shards [{name, bytes, documents}], made_with {...}
 pad to 64           zero bytes
 ...         4 D     length of each document in tokens
-...         4 B     crc32c of each block of 2,048 bytes; the last block of a shard ends with it
+...         4 B     crc32c of each block of 2,048 bytes; the last block of a shard may be shorter
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ VERSION = 1
 HEADER = struct.Struct("<4sHHQQII")
 ALIGNMENT = 64
 BLOCK_BYTES = 2048
-"""The C++ twin is token_block_bytes in native/tokens.h."""
+"""The C++ counterpart is token_block_bytes in native/tokens.h."""
 STORED: dict[int, np.dtype[Any]] = {2: np.dtype("<u2"), 4: np.dtype("<u4")}
 Counts = npt.NDArray[np.uint32]
 
@@ -46,31 +46,31 @@ Counts = npt.NDArray[np.uint32]
 class TokenIndex:
     shards: tuple[Shard, ...]
     documents: tuple[int, ...]
-    """How many documents each shard holds."""
+    """Number of documents in each shard."""
     bytes_per_token: int
     lengths: Counts
-    """Tokens of each document, in the order of the shards."""
+    """Tokens per document, in the order of the shards."""
     checksums: Counts
     made_with: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def tokens(self) -> tuple[int, ...]:
-        """How many tokens each shard holds."""
+        """Number of tokens in each shard."""
         return tuple(shard.num_bytes // self.bytes_per_token for shard in self.shards)
 
     @cached_property
     def first_documents(self) -> tuple[int, ...]:
-        """Where the documents of each shard begin in `lengths`."""
+        """Index in `lengths` of the first document of each shard."""
         return tuple(np.concatenate([[0], np.cumsum(self.documents)]).astype(int).tolist())
 
     @cached_property
     def first_checksums(self) -> tuple[int, ...]:
-        """Where the blocks of each shard begin in `checksums`."""
+        """Index in `checksums` of the first block of each shard."""
         return tuple(np.concatenate([[0], np.cumsum([_blocks(shard) for shard in self.shards])]).astype(int).tolist())
 
     @cached_property
     def name_of_data(self) -> str:
-        """A digest of what is where; the same for a data set here and its copy behind a URL."""
+        """A digest of content and layout; the same for a local data set and its copy behind a URL."""
         digest = hashlib.sha256(str((self.bytes_per_token, self.documents)).encode())
         digest.update(np.ascontiguousarray(self.lengths).tobytes())
         digest.update(np.ascontiguousarray(self.checksums).tobytes())
@@ -78,10 +78,10 @@ class TokenIndex:
 
 
 def read_token_index(path: Name) -> TokenIndex:
-    """Read an index: 4 bytes of memory per document and per 2,048 bytes of tokens."""
+    """Read an index. Takes 4 bytes of memory per document and per 2,048 bytes of tokens."""
     path = Path(path)
     try:
-        buffer = memoryview(path.read_bytes())  # not mapped: an index that is overwritten would kill us by SIGBUS
+        buffer = memoryview(path.read_bytes())  # not mapped: overwriting the index would kill the process by SIGBUS
     except OSError as error:
         raise BadRecordFile(f"no index {str(path)!r}: {error.strerror}; pack_tokens makes one") from error
     return parse_token_index(buffer, name=str(path))
@@ -113,7 +113,7 @@ def parse_token_index(buffer: memoryview, *, name: str = "index") -> TokenIndex:
 
 
 def write_token_index(path: Name, index: TokenIndex) -> None:
-    """Write an index; it appears whole or not at all."""
+    """Write an index atomically."""
     about = {
         "bytes_per_token": index.bytes_per_token,
         "shards": [
@@ -131,7 +131,7 @@ def write_token_index(path: Name, index: TokenIndex) -> None:
 
 
 def _check(index: TokenIndex, name: str) -> None:
-    """Refuse an index that contradicts itself: nobody after this has to ask again."""
+    """Reject an inconsistent index, so that later code need not check it."""
     if index.bytes_per_token not in STORED:
         raise BadRecordFile(f"{name}: bytes_per_token: expected 2 or 4, got {index.bytes_per_token}")
     if min(index.documents, default=0) < 0 or sum(index.documents) != len(index.lengths):

@@ -1,4 +1,4 @@
-"""TokenLoader: batches of token sequences for training, straight from shards."""
+"""TokenLoader: batches of token sequences for training, read directly from shards."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ if TYPE_CHECKING:
     import torch
 
 CHUNK_TOKENS = 1 << 18
-"""Batches are made so many tokens at a time: one hand-over between threads for all of them."""
+"""Batches are made this many tokens at a time, to save hand-overs between threads."""
 
 
 @dataclass(frozen=True)
 class TokenSource:
-    """One of several data sets that are mixed."""
+    """One of several data sets to mix."""
 
     path: Name
     weight: float = 1.0
-    """Its share of all sequences, relative to the weights of the others; exact to 1/4096."""
+    """Share of all sequences, relative to the weights of the others; exact to 1/4096."""
 
 
 class TokenBatch(NamedTuple):
     tokens: torch.Tensor
-    """int64, one row per sequence, padded behind its last token."""
+    """int64, one row per sequence, padded at the end."""
     lengths: torch.Tensor
-    """int64: how many tokens of each row are none of the padding."""
+    """int64: tokens per row without padding."""
     positions: Optional[torch.Tensor]
-    """int32: the place of each token in its document, -1 in the padding; None unless the Packing asks for it."""
+    """int32: position of each token in its document, -1 in the padding; None unless the Packing requests it."""
 
     def inputs_and_targets(self, ignore: int = -100) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return all tokens but the last, and for each the one that follows it.
+        """Return all tokens but the last, and the token that follows each.
 
-        Padding, and with positions what does not follow in the same document, is `ignore`, as cross entropy wants it.
+        Targets in the padding are `ignore`, as cross entropy expects; with positions, so are those in another document.
         """
         import torch
 
@@ -56,7 +56,7 @@ class TokenBatch(NamedTuple):
         places = torch.arange(1, self.tokens.shape[1])
         targets[places >= self.lengths[:, None]] = ignore
         if self.positions is not None:
-            # a part of a document that was split begins anywhere, so 0 is not the only place to look for
+            # a part of a split document starts at any position, so it is not enough to look for 0
             targets[self.positions[:, 1:] != self.positions[:, :-1] + 1] = ignore
         return self.tokens[:, :-1], targets
 
@@ -69,21 +69,21 @@ class _Room(NamedTuple):
 
 
 class _Wanted(NamedTuple):
-    """The sequences of a chunk: batches of one piece of memory."""
+    """The sequences of a chunk: batches that share memory."""
 
     steps: list[Step]
     things: Things
 
 
 class _Chunk(NamedTuple):
-    """A chunk under way."""
+    """A chunk in progress."""
 
     steps: list[Step]
     made: Future[TokenBatch]
 
 
 class TokenLoader(StreamLoader[TokenSet, TokenBatch]):
-    """Iterate over TokenBatch, from one data set or from several that are mixed by weight."""
+    """Iterate over TokenBatch, from one data set or several mixed by weight."""
 
     kind = "tokens"
     things = "sequences"
@@ -98,10 +98,10 @@ class TokenLoader(StreamLoader[TokenSet, TokenBatch]):
         epoch_sequences: int | None = None,
         options: LoaderOptions | None = None,
     ) -> None:
-        """`source`: the path or URL (s3://, https://) of an index that `pack_tokens` made, or several TokenSource.
+        """`source`: path or URL (s3://, https://) of an index made by `pack_tokens`, or several TokenSource.
 
-        `epoch_sequences`: how long an epoch of a mixture is; None: as long as all its sets together. Each set goes
-        through epochs of its own meanwhile. An epoch of one data set is always the data set.
+        `epoch_sequences`: length of an epoch of a mixture; None: the total of its sets. Each set has its own epochs
+        meanwhile. With a single data set an epoch is always the whole data set.
         """
         options = options or LoaderOptions()
         sources = [TokenSource(source)] if isinstance(source, (str, os.PathLike)) else list(source)
@@ -118,7 +118,7 @@ class TokenLoader(StreamLoader[TokenSet, TokenBatch]):
         self._shelves: tuple[Shelf, Shelf | None] | None = None
 
     def explain(self) -> str:
-        """Say in a few lines what is read and how."""
+        """Describe in a few lines what is read and how."""
         how = "documents are split" if self.packing.split_documents else "documents stay whole"
         return self._explain(f"{self.packing.sequence_length} tokens a sequence, {how}, {self._threads} threads")
 
@@ -155,14 +155,14 @@ class TokenLoader(StreamLoader[TokenSet, TokenBatch]):
                     yield TokenBatch(*(None if part is None else part[begin:end] for part in made))  # type: ignore[arg-type]
                     self._require_current(iteration, pid)
                     begin = end
-                del chunk, made  # else their memory could not be used again
-        finally:  # the training loop may stop in the middle, while threads still fill what was started
+                del chunk, made  # else their memory could not be reused
+        finally:  # the training loop may stop early, while threads still fill chunks
             if os.getpid() == pid:
                 wait([chunk.made for chunk in ahead if not chunk.made.cancel()])
         self._epoch, self._position = epoch + 1, 0
 
     def _chunks(self, first: int) -> Iterator[_Wanted]:
-        """Yield the rest of the epoch, whose order is found for many sequences at a time: that is cheaper."""
+        """Yield the rest of the epoch. The order of many sequences is computed at a time, which is cheaper."""
         for group in self._groups(self._steps_per_chunk):
             things = self._things_of(group, first)
             begin = 0
@@ -173,7 +173,7 @@ class TokenLoader(StreamLoader[TokenSet, TokenBatch]):
                 begin = end
 
     def _make(self, things: Things, room: _Room) -> TokenBatch:
-        """Make the sequences of a chunk side by side. Runs in a thread."""
+        """Make the sequences of a chunk. Runs in a thread."""
         import torch
 
         length = self.packing.sequence_length

@@ -1,4 +1,4 @@
-"""Runs of tokens from open shards, into one array."""
+"""Read runs of tokens from open shards into one array."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from danlu_accel.records.open_files import FetchAgain, OpenFile, OpenFiles
 from danlu_accel.tokens.index import BLOCK_BYTES, STORED, TokenIndex
 from danlu_accel.tokens.sequences import Runs
 
-# The C++ twin is TokenRun in native/tokens.h.
+# The C++ counterpart is TokenRun in native/tokens.h.
 RUN = np.dtype(
     [("fd", "<i4"), ("count", "<u4"), ("first", "<u8"), ("to", "<u8"), ("shard_bytes", "<u8"), ("checksums_at", "<u8")]
 )
@@ -33,8 +33,8 @@ class TokenFiles:
         self._checksums_at = np.array(index.first_checksums[:-1], np.uint64)
 
     def read(self, runs: Runs, out: npt.NDArray[Any]) -> None:
-        """Fill `out`, which is flat, with these runs. Raises BadRecordFile for one that cannot be read as packed."""
-        read = getattr(native.core, "read_tokens", None)  # a core that was compiled before there were tokens has none
+        """Fill the flat array `out` with these runs. Raises BadRecordFile if one is damaged."""
+        read = getattr(native.core, "read_tokens", None)  # None in a core from before tokens were supported
         left = range(len(runs.first)) if read is None else self._read_by_core(read, runs, out)
         for number in left:
             shard, first, count, to = (int(column[number]) for column in runs)
@@ -54,7 +54,7 @@ class TokenFiles:
         status = np.zeros(len(items), np.int32)
         checksums = self._index.checksums if self._verify else None
         read(items.view(np.uint8), self._index.bytes_per_token, checksums, out, status)
-        del files  # held until here: a shard that leaves the cache is not closed while it is read
+        del files  # keep the files open until here, even if a shard is removed from the cache
         return np.flatnonzero(status).tolist()
 
     def _read_run(self, file: OpenFile, *, shard: int, first: int, count: int) -> npt.NDArray[Any]:
@@ -75,5 +75,5 @@ class TokenFiles:
         return tokens
 
     def close(self) -> None:
-        """Let go of all files; they are opened again when they are used."""
+        """Close all files; they are reopened on use."""
         self.files.close()

@@ -1,8 +1,8 @@
-"""Which tokens make up which sequence: pure functions of an index and a Packing.
+"""Which tokens form which sequence: pure functions of an index and a Packing.
 
-By default a sequence holds whole documents, chosen by best fit, and what is left of it is padded. With
-`split_documents` the documents of a shard follow each other without a gap and are cut wherever a sequence is full.
-Sequences never cross shards, so that shards may come one after another.
+By default a sequence holds whole documents, chosen by best fit, and is padded at the end. With `split_documents` the
+documents of a shard follow each other without a gap and are cut where a sequence is full. A sequence never spans two
+shards, so shards can be fetched one after another.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ MAX_SEQUENCE = 1 << 24
 
 
 class TooLong(str, Enum):
-    """What to do with a document that is longer than a sequence, where documents are not split."""
+    """What to do with a document that is longer than a sequence, if documents are not split."""
 
     REFUSE = "refuse"
-    """Raise ValueError and say how many there are."""
+    """Raise ValueError with their number."""
     SPLIT = "split"
-    """Cut these, and only these: whole sequences, and a rest that is packed as a document."""
+    """Split only these: into full sequences, and a rest that is packed like a document."""
     DROP = "drop"
-    """Leave them out."""
+    """Omit them."""
 
 
 @dataclass(frozen=True)
 class Packing:
-    """How documents become sequences of one length."""
+    """How documents are packed into sequences of one length."""
 
     sequence_length: int
-    """For a model that predicts the next of n tokens, n + 1."""
+    """For a model that predicts the next of n tokens: n + 1."""
     split_documents: bool = False
     too_long: TooLong = TooLong.REFUSE
     pad_token: int = 0
-    """Stands behind the last document of a sequence."""
+    """Fills a sequence after its last document."""
     with_positions: bool = False
-    """Also say for each token its place in its document: for masks and position embeddings."""
+    """Also return the position of each token in its document, for masks and position embeddings."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.sequence_length <= MAX_SEQUENCE:
@@ -53,23 +53,23 @@ class Packing:
 
 
 class Runs(NamedTuple):
-    """Tokens that lie side by side in a shard and in a batch, one row per run."""
+    """Tokens that are contiguous in a shard and in a batch, one row per run."""
 
     shard: Numbers
     first: Numbers
-    """In tokens, from the beginning of the shard."""
+    """In tokens, from the start of the shard."""
     num_tokens: Numbers
     to: Numbers
-    """In tokens, from the beginning of the batch."""
+    """In tokens, from the start of the batch."""
 
 
 @dataclass(frozen=True)
 class Sequences:
-    """All sequences of a data set. `starts` and `runs` are None where documents are split: it is arithmetic then."""
+    """All sequences of a data set. If documents are split, `starts` and `runs` are None: they can be computed."""
 
     length: int
     shard_sizes: tuple[int, ...]
-    """How many sequences each shard gives."""
+    """Number of sequences in each shard."""
     tokens: tuple[int, ...]
     starts: Optional[Numbers] = None
     first: Optional[Numbers] = None
@@ -80,7 +80,7 @@ class Sequences:
         return sum(self.shard_sizes)
 
     def runs(self, numbers: Numbers) -> Runs:
-        """Return what to read for these sequences, one row of the batch for each."""
+        """Return the runs to read for these sequences, one row of the batch for each sequence."""
         bounds = np.concatenate([[0], np.cumsum(self.shard_sizes)])
         shards = np.searchsorted(bounds, numbers, side="right") - 1
         rows = np.arange(len(numbers), dtype=np.int64) * self.length
@@ -99,7 +99,7 @@ class Sequences:
 
 
 def sequences_of(index: TokenIndex, packing: Packing) -> Sequences:
-    """Return the sequences of a data set. Raises ValueError for documents that are too long, unless told what to do."""
+    """Return the sequences of a data set. Raises ValueError if a document is too long and `too_long` is REFUSE."""
     length = packing.sequence_length
     if packing.split_documents:
         return Sequences(length, tuple(-(-tokens // length) for tokens in index.tokens), index.tokens)
@@ -130,7 +130,7 @@ def sequences_of(index: TokenIndex, packing: Packing) -> Sequences:
 
 
 def _parts(lengths: Numbers, length: int, too_long: TooLong) -> tuple[Numbers, Numbers]:
-    """Where each document, or part of one that is too long, begins in its shard, and how long it is."""
+    """Return start and length of each document, or part of one that is too long, in its shard."""
     first = np.cumsum(lengths) - lengths
     if too_long is TooLong.DROP:
         keep = lengths <= length
@@ -142,9 +142,9 @@ def _parts(lengths: Numbers, length: int, too_long: TooLong) -> tuple[Numbers, N
 
 
 def _sequence_of_each(count: Numbers, length: int) -> Numbers:
-    """Best fit, longest first. Sequences are numbered by the first document that they hold."""
+    """Best fit, longest first. Sequences are numbered by their first document."""
     chosen = np.zeros(len(count), np.int64)
-    fit = getattr(native.core, "fit_documents", None)  # a core that was compiled before there were tokens has none
+    fit = getattr(native.core, "fit_documents", None)  # None in a core from before tokens were supported
     if fit is not None:
         fit(count.astype(np.uint32), length, chosen)
     else:
@@ -157,7 +157,7 @@ def _sequence_of_each(count: Numbers, length: int) -> Numbers:
 
 
 def _best_fit(count: Numbers, length: int, chosen: Numbers) -> None:
-    """The twin of native/tokens.cpp."""
+    """The counterpart of native/tokens.cpp."""
     rooms: list[int] = []
     with_room: dict[int, list[int]] = {}
     num_made = 0
@@ -180,7 +180,7 @@ def _best_fit(count: Numbers, length: int, chosen: Numbers) -> None:
 
 
 def positions_of(index: TokenIndex, runs: Runs, out: npt.NDArray[Any]) -> None:
-    """Write for each token of these runs its place in its document; `out` is flat. The rest of it is left."""
+    """Write the position of each token of these runs in its document to the flat array `out`; leave the rest of it."""
     for shard in np.unique(runs.shard).tolist():
         begin, end = index.first_documents[shard : shard + 2]
         lengths = index.lengths[begin:end].astype(np.int64)

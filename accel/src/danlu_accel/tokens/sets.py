@@ -1,4 +1,4 @@
-"""One data set of tokens, opened: where its shards are, what its sequences are, and in which order they come."""
+"""An open data set of tokens: its shards, its sequences, and their order."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TokenSet(MixedSet):
         return self._files.files
 
     def read(self, runs: Runs, tokens: npt.NDArray[Any], positions: npt.NDArray[Any] | None) -> None:
-        """Write these runs to `tokens`, and to `positions` their places in their documents; both are flat."""
+        """Write these runs to `tokens`, and their positions in their documents to `positions`; both are flat."""
         self._files.read(runs, tokens)
         if positions is not None:
             positions_of(self.index, runs, positions)

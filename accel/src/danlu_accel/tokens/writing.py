@@ -22,10 +22,10 @@ MAX_DOCUMENT_TOKENS = (1 << 31) - 1
 def pack_tokens(
     name: Name, documents: Iterable[Document], *, bytes_per_token: int = 2, shard_megabytes: int = 256
 ) -> TokenIndex:
-    """Write `<name>-00000.bin` and so on, and `<name>.tokens`, the index. `name` may begin with a folder.
+    """Write `<name>-00000.bin` and so on, and the index `<name>.tokens`. `name` may begin with a folder.
 
-    A document never crosses from one shard to the next. `bytes_per_token=2` is for vocabularies up to 65,536, else 4.
-    Raises ValueError for a document without tokens or with one that does not fit, and if there is no document.
+    A document never spans two shards. `bytes_per_token`: 2 for vocabularies up to 65,536, else 4. Raises ValueError if
+    there are no documents, or for one that is empty or has too large tokens.
     """
     if bytes_per_token not in STORED:
         raise ValueError(f"bytes_per_token: expected 2 or 4, got {bytes_per_token}")
@@ -63,9 +63,9 @@ def pack_tokens(
 
 
 def documents_in(tokens: npt.NDArray[Any], end: int) -> Iterator[npt.NDArray[Any]]:
-    """Yield the documents of one long array, each with the token `end` that closes it.
+    """Yield the documents of one long array, each including the token `end` that terminates it.
 
-    For files of tokens of other programs: `documents_in(numpy.memmap("train.bin", "uint16"), 50256)`.
+    For token files of other programs: `documents_in(numpy.memmap("train.bin", "uint16"), 50256)`.
     """
     step = 1 << 24
     open_part: list[npt.NDArray[Any]] = []
@@ -82,7 +82,7 @@ def documents_in(tokens: npt.NDArray[Any], end: int) -> Iterator[npt.NDArray[Any
 
 
 class _Blocks:
-    """Checksums of a shard that is written piece by piece."""
+    """Checksums of a shard that is written in pieces."""
 
     def __init__(self) -> None:
         self._checksums: list[int] = []
