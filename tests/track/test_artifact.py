@@ -9,6 +9,7 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -207,6 +208,26 @@ class TestEnds:
 def test_they_are_found_in_the_order_in_which_they_were_begun(tmp_path: Path) -> None:
     made = [track.artifact(name, dir=tmp_path) for name in ("z", "a", "m", "b", "y", "a")]
     assert [Path(folder).name for folder in find_drafts(str(tmp_path))] == [Path(one.path).name for one in made]
+
+
+def test_a_finish_without_room_is_made_up_for_at_the_end_of_the_process(
+    python: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    script = """
+import os, resource
+from danlu import track
+made = track.artifact("model").add_file(__file__)
+resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(made.path + "/artifact.jsonl"), resource.RLIM_INFINITY))
+made.finish()
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+"""
+    child = python(script)
+    _, err = child.communicate()
+    assert (child.returncode, err.count("\n")) == (0, 1), err
+    (folder,) = find_drafts(str(tmp_path / ".danlu"))
+    draft = read_draft(folder)
+    assert draft is not None
+    assert (draft.is_sealed, list(draft.files), draft.incomplete) == (True, ["script.py"], {})
 
 
 class TestRecord:

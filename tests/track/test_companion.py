@@ -173,6 +173,22 @@ def test_no_room_for_its_journal_does_not_keep_a_run_back(tmp_path: Path) -> Non
     assert kinds == [Kind.RUN, Kind.SET, Kind.SET], "what could not be written is written later"
 
 
+def test_the_end_that_there_was_no_room_for_is_written_later(tmp_path: Path) -> None:
+    run = track.start("full")
+    run.finish()
+    (journal_file,) = [one for one in open_journals(run.path) if one.header["writer"] == "process"]
+    one = Attended(orders.Order(run.path, journal_file.path, ()))
+    one.folder = str(tmp_path / "no such folder")
+    one._own = str(Path(one.folder) / "x.journal")
+    one.note_end("died", "it was killed")
+    one.say("and this is not worth an exception")
+    assert not one.is_noted
+    Path(one.folder).mkdir()
+    one.note_rest()
+    assert one.is_noted
+    assert [frame.kind for frame in journal.scan(Path(one._own).read_bytes()).frames] == [Kind.RUN, Kind.FINISH]
+
+
 def open_all(folder: Path) -> list[object]:
     return [one for run in find_runs(str(folder / ".danlu")) for one in open_journals(run)]
 

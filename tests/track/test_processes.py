@@ -212,6 +212,52 @@ run.finish()
         assert "cannot be written: File too large; keeping it in memory, training goes on" in err
         assert [point.step for point in own_points(tmp_path)] == list(range(2001))
 
+    @pytest.mark.parametrize("then", ["goes on", "ends"])
+    def test_a_run_begins_and_ends_without_room_and_is_whole_once_there_is_some(
+        self, python: Python, tmp_path: Path, then: str
+    ) -> None:
+        script = """
+import glob, os, resource, sys
+from danlu import track
+def room(num_bytes):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, resource.RLIM_INFINITY))
+room(0)
+run = track.start("full")
+for step in range(10):
+    run.log({"loss": 1}, step=step, flush=True)
+room(resource.RLIM_INFINITY)
+while len(glob.glob(run.path + "/*.journal")) < 2:
+    pass  # its own, and that of the companion, who could not begin earlier
+(own,) = [path for path in glob.glob(run.path + "/*.journal") if os.path.samefile(path, run._writer.path)]
+size = os.path.getsize(own)
+room(size + 1)
+for step in range(10, 20):
+    run.log({"loss": 1}, step=step)
+run.finish()
+room(resource.RLIM_INFINITY)
+if sys.argv[1] == "goes on":
+    while b"finished" not in open(own, "rb").read():
+        pass
+    os._exit(0)
+"""
+        child = python(script, then)
+        _, err = child.communicate()
+        assert (child.returncode, err.count("\n")) == (0, 1), err
+        assert [point.step for point in own_points(tmp_path)] == list(range(20))
+        assert read_run(the_run(tmp_path)).state == "finished"
+
+    def test_what_is_lost_at_the_end_is_told(self, python: Python, tmp_path: Path) -> None:
+        script = """
+import resource
+from danlu import track
+run = track.start("full")
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+run.log({"loss": 1}, step=1)
+"""
+        _, err = python(script).communicate()
+        assert "bytes could not be written to" in err
+        assert own_points(tmp_path) == []
+
     def test_warnings_as_errors_do_not_end_training(self, python: Python, tmp_path: Path) -> None:
         script = "import warnings\nwarnings.simplefilter('error')\nfrom danlu import track\nrun = track.start('x')\n"
         child = python(script + "run.log({'a': 'text'}, step=1)\nrun.log('train', 5, step=2)\nprint('done')\n")

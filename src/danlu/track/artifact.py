@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 PathText = Union[str, "os.PathLike[str]"]
 UPLOAD_SECONDS = 3600.0
+_FINISH = "finish()"
 
 
 class Artifact:
@@ -140,14 +141,17 @@ class Artifact:
         """
         if self._is_sealed:
             return
-        ending.forget_artifact(self)
+        self._failed.pop(_FINISH, None)  # this is another try
         if self._failed:
-            self._quietly("finish()", lambda: self._write({"incomplete": self._failed}))
+            ending.forget_artifact(self)
+            self._quietly(_FINISH, lambda: self._write({"incomplete": self._failed}))
             told = f"artifact {self.name!r} is incomplete and is not sent; what there is of it is in {self.path}"
             warn_once(f"artifact {self.id} incomplete", told)
             return
-        self._quietly("finish()", lambda: self._write({"sealed": time.time()}))
-        self._is_sealed = True
+        self._quietly(_FINISH, lambda: self._write({"sealed": time.time()}))
+        if _FINISH not in self._failed:  # else the end of the process tries again
+            self._is_sealed = True
+            ending.forget_artifact(self)
 
     def upload(self, timeout_seconds: float = UPLOAD_SECONDS) -> bool:
         """Finish it, bring it to the server now, and wait. Say whether it is there; if not, one warning tells why."""

@@ -117,8 +117,9 @@ def load(path: Union[str, Path], *, dir: Union[str, Path, None] = None) -> Run:
 def _open(header: dict[str, Any], home: str) -> Run:
     journal_id = journal.new_journal_id()
     path = os.path.join(home, f"{journal_id}.journal")
-    run = Run(header, home, Writer(path, journal_id, journal.encode_run(header)))
-    hand_over(home, path, is_over=lambda: run.state != "running")
+    writer = Writer(path, journal_id, journal.encode_run(header))
+    run = Run(header, home, writer)
+    writer.call_when_begun(lambda: hand_over(home, path, is_over=lambda: run.state != "running"))
     return run
 
 

@@ -8,7 +8,7 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Optional
 
-from danlu.track import spawning, termination
+from danlu.track import spawning, termination, writer
 
 if TYPE_CHECKING:
     from danlu.track.artifact import Artifact
@@ -96,6 +96,7 @@ def _end_all() -> None:
         artifact.finish()
     for run in list(_live):
         run.finish(*(state_after(_failure) if _failure is not None else ("finished", "")))
+    writer.give_up()
     termination.stop()
     spawning.leave()
 
@@ -106,6 +107,7 @@ def _silence() -> None:
     for run in list(_live):
         run.after_fork()
     _live.clear()
+    writer.after_fork()
     for artifact in list(_open):
         artifact.after_fork()
     _open.clear()

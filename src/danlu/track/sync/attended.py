@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Optional
 
 from danlu import journal
@@ -75,6 +76,16 @@ class Attended:
         self._unwritten += journal.encode_finish(state, time=time.time(), reason=reason)
         self._write()
 
+    @property
+    def is_noted(self) -> bool:
+        """Whether all notes are in our journal."""
+        return not self._unwritten
+
+    def note_rest(self) -> None:
+        """Write what a full disk has not taken so far."""
+        if not self.is_noted:
+            self._write()
+
     def has_end(self) -> bool:
         """Read what was added to the journal, for the one frame that says that the run is over."""
         while True:
@@ -110,7 +121,8 @@ class Attended:
         return ""
 
     def say(self, line: str) -> None:
-        with open(os.path.join(self.folder, "companion.log"), "a", encoding="utf-8") as file:
+        # a log that has no room for a line is no reason to leave the run alone
+        with suppress(OSError), open(os.path.join(self.folder, "companion.log"), "a", encoding="utf-8") as file:
             file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}\n")
 
     def _size(self) -> int:
@@ -132,7 +144,7 @@ class Attended:
         try:
             descriptor = os.open(self._own, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         except OSError:
-            return  # the next note tries again
+            return  # the next note tries again, and `note_rest`
         try:
             self._unwritten = self._unwritten[os.write(descriptor, self._unwritten) :]
         except OSError:

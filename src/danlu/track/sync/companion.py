@@ -9,6 +9,7 @@ it. It writes to journals of its own and never to a training's.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import math
 import os
@@ -121,6 +122,8 @@ class Companion:
             return False
         if time.monotonic() > run.ended_at + LAST_TRIES_SECONDS:
             return True
+        if not run.is_noted:
+            return False
         is_sent = self._api is None or run.is_sent or not run.is_new()
         return is_sent and self._artifacts.has_sent_since(run.artifacts, run.ended_at)
 
@@ -128,6 +131,7 @@ class Companion:
 
     def _look(self, run: Attended) -> None:
         if run.ended_at is not None:
+            run.note_rest()
             return
         is_gone = self._watches[run.process].wait(0.0)  # before the journal is read: the last word may be in it
         now = time.monotonic()
@@ -222,7 +226,8 @@ def _backoff() -> Backoff:
 
 
 def _say(line: str) -> None:
-    print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), line, file=sys.stderr, flush=True)
+    with contextlib.suppress(OSError):  # its disk may be full
+        print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), line, file=sys.stderr, flush=True)
 
 
 def _detach(home: str) -> int:
