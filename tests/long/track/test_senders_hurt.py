@@ -45,6 +45,30 @@ for number in range(int(sys.argv[1])):
 print("done", flush=True)
 """
 
+TRAINS_ON = """
+import logging, sys, time
+from danlu import track
+
+class Keep(logging.Handler):  # a print would end the script while there is no room
+    told = []
+    def emit(self, record):
+        self.told.append(record.getMessage())
+
+logging.getLogger("danlu.track").addHandler(Keep())
+for number in range(int(sys.argv[1])):
+    if number == 1:
+        print("run 1", flush=True)
+    with track.start(f"hurt {number}") as run:
+        for step in range(500):
+            run.log({"loss": step}, step=step)
+            time.sleep(0.003)
+        made = track.artifact("killed/model")
+        for part in range(3):
+            made.add_file("part.bin", f"{part}.bin")
+        run.mark_output(made)
+print(*Keep.told, sep="\\n")
+"""
+
 
 def environment(tmp_path: Path, **more: str) -> dict[str, str]:
     outer = {name: value for name, value in os.environ.items() if not name.startswith("DANLU_")}
@@ -167,6 +191,44 @@ def test_a_job_whose_server_is_killed(make_server: Callable[..., RunningServer],
         assert {one.size for one in versions} == {FILE_BYTES}
         assert sorted(one.version for one in versions) == list(range(1, NUM_RUNS + 1))
     check_artifacts(server.data_dir)
+
+
+def test_a_job_without_room(small_disk: Callable[[Path, str], SmallDisk], tmp_path: Path) -> None:
+    """Its journals and copies are on the disk that is full: no value is lost, no version is a part of an artifact, and
+    an artifact that is missing was told of."""
+    server = RunningServer(tmp_path / "data")
+    disk = small_disk(server.data_dir, "96m")
+    code, num_runs = tmp_path / "code", 2 * NUM_RUNS
+    code.mkdir()
+    (code / "train.py").write_text(TRAINS_ON)
+    (code / "part.bin").write_bytes(os.urandom(FILE_BYTES))
+    server.start()
+    try:
+        with server.client() as client:
+            job = client.jobs.submit(
+                name="hurt", command=f"python train.py {num_runs}", code={"path": str(code)}, env={"PYTHONPATH": SOURCE}
+            )
+            wait_until(lambda: "run 1" in [line.text for line in job.logs(follow=False)])
+            for _ in range(2):
+                disk.fill()
+                let_work(1.5)
+                disk.empty()
+                let_work(1.5)
+            assert job.wait().state is JobState.SUCCEEDED, "\n".join(line.text for line in job.logs())
+            told = "\n".join(line.text for line in job.logs())
+            assert "cannot be written" in told
+            runs = [client.runs.get(run.id) for run in client.runs.list(job=job.id) if not run.is_own]
+            assert len(runs) == num_runs, told
+            for run in runs:
+                wait_until(lambda run=run: run.refresh().details.state == "finished", lambda: told)  # type: ignore[misc]
+                assert run.points("train/loss").step == list(range(500)), told
+            versions = list(client.artifacts.versions("killed/model"))
+            assert {(one.num_files, one.size) for one in versions} == {(3, 3 * FILE_BYTES)}
+            num_missing = told.count("is incomplete") + told.count("could not be begun")
+            assert len(versions) + num_missing == num_runs, told
+        check_artifacts(server.data_dir)
+    finally:
+        server.kill()
 
 
 class Door:
