@@ -1,10 +1,10 @@
-"""What the Python of jobs can import. Run by that Python; nothing is imported, for loading torch takes seconds.
+"""List what the Python of jobs can import. Run by that Python, without importing anything: loading torch takes seconds.
 
     python -I packages.py NAME...
 
-It prints JSON: `others` are those of the names that can be imported, `own` are Danlu's packages (name -> folders and
-problem). A problem is why a job cannot read what the server can; empty when it can. `version`, `site_packages` and
-`has_pip` are those of that Python.
+Prints JSON: `others` lists which of the names can be imported, `own` describes Danlu's packages (name -> folders and
+problem). The problem says why a job cannot read a package; empty when it can. `version`, `site_packages` and `has_pip`
+describe that Python.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ import sysconfig
 from typing import Any
 
 OWN = ("danlu", "danlu_accel", "t9k", "tiacc_training", "tikit", "moxing")
-"""Of the distributions danlu, danlu-accel and danlu-compat."""
+"""Packages of the distributions danlu, danlu-accel and danlu-compat."""
 
 
 def folders_of(name: str) -> list[str]:
-    """The folders of a package; none when it is not installed. Those of an editable install may be anywhere."""
+    """Return the folders of a package; empty when it is not installed. Editable installs may be anywhere."""
     try:
         found = importlib.util.find_spec(name)
     except (ImportError, ValueError):
         return []
     if found is None:
         return []
-    first = [os.path.dirname(found.origin)] if found.origin else []  # compiled parts may lie apart from it
+    first = [os.path.dirname(found.origin)] if found.origin else []  # compiled parts may be in another folder
     return list(dict.fromkeys(map(os.path.realpath, [*first, *(found.submodule_search_locations or ())])))
 
 
 def problem_with(folder: str) -> str:
-    """Why the user of a job cannot read a package; jobs of a server that is not root are its own user."""
+    """Why jobs cannot read a package; empty when they can. If the server is not root, jobs run as its user."""
     if os.geteuid() != 0:
         return ""
     needed = stat.S_IROTH | stat.S_IXOTH

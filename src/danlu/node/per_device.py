@@ -1,13 +1,13 @@
-"""Starts a command once for each device of a node, and ends them all when one fails.
+"""Start a command once per device of a node, and end all of these processes when one fails.
 
     python3 -I per_device.py PROCESSES.json -- COMMAND...
 
     {"kill_after_seconds": 15.0, "processes": [{"rank": 0, "log": "/.../rank-0.txt", "env": {"RANK_ID": "0"}}, ...]}
 
-One file that needs nothing else: it travels with the job. What the processes print goes to the log of the task, each
-line with its rank before it, and to a file of each process. The first exit that is not 0 is the exit of the node: the
-others get SIGTERM, and SIGKILL when they take too long. A SIGTERM from outside reaches all processes of a task, so
-it is not sent to them once more.
+A single file without dependencies, shipped with the job. Output goes to the task's log, each line prefixed with its
+rank, and to one file per process. The first nonzero exit code becomes that of the node; the other processes get
+SIGTERM, and SIGKILL when they take too long. A SIGTERM from outside reaches all processes of a task, so it is not
+forwarded.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from typing import IO, Any, Optional
 
 POLL_SECONDS = 0.05
 LAST_LINES_SECONDS = 2.0
-"""How long to wait for the end of the output of a process that has ended but left others behind."""
+"""How long to wait for the rest of the output of an ended process whose children may still hold the pipe open."""
 
 LONGEST_LINE_BYTES = 1 << 16
 
 
 class Running:
-    """One process of the node, and the thread that copies what it prints."""
+    """One process of the node, and the thread that copies its output."""
 
     def __init__(self, description: dict[str, Any], command: list[str], screen: threading.Lock) -> None:
         self.rank = int(description["rank"])
@@ -50,12 +50,12 @@ class Running:
         self._copying.start()
 
     def exit_code(self) -> Optional[int]:
-        """None while it runs; as a shell has it, 128 and the signal's number for one that was killed."""
+        """None while it runs; 128 + n when it was killed by signal n."""
         code = self._process.poll()
         return code if code is None or code >= 0 else 128 - code
 
     def send(self, number: signal.Signals) -> None:
-        """Signal the process and all that it started."""
+        """Signal the process and its children."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, number)
 
@@ -73,7 +73,7 @@ class Running:
 
 
 def run(description: dict[str, Any], command: list[str]) -> int:
-    """Return the exit code of the node."""
+    """Run all processes. Return the exit code of the node."""
     stopped = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stopped.set())
     screen = threading.Lock()
@@ -97,7 +97,7 @@ def run(description: dict[str, Any], command: list[str]) -> int:
 
 
 def _wait(running: list[Running]) -> Optional[Running]:
-    """Return the first process that failed; None when all ended well."""
+    """Return the first process that failed; None when all succeeded."""
     while True:
         codes = [process.exit_code() for process in running]
         failed = [process for process, code in zip(running, codes) if code]

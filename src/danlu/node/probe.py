@@ -1,4 +1,4 @@
-"""Tries what this machine can do, once, for real: `which` does not know whether namespaces are allowed.
+"""Test what this machine supports by trying it: finding a program does not tell whether namespaces are permitted.
 
 python -I -S probe.py CGROUP_NAME       -> one JSON object
 """
@@ -23,7 +23,7 @@ from danlu.node.supervise.way_out import PROGRAM, ClosedAddresses, open_way_out
 from danlu.node.task import Overlay
 
 TRY_SECONDS = 30
-"""For one program. On a machine with much other work it takes seconds to start one."""
+"""Time limit for one program. On a busy machine it takes seconds to start one."""
 
 _TRY_BWRAP = (
     *("--unshare-pid", "--unshare-uts", "--unshare-ipc", "--die-with-parent", "--hostname", "probe"),
@@ -34,7 +34,7 @@ _TRY_FILTER = 'exec 9< "$2" && exec "$1" --seccomp 9 --ro-bind / / -- /bin/sh -c
 
 
 def try_everything(cgroup_name: str) -> dict[str, Any]:
-    """Return what works, and for what does not, the machine's own words."""
+    """Return what works and, for what does not, the error message of the machine."""
     bwrap = shutil.which("bwrap") or ""
     roots = cgroup.find_roots(cgroup_name)
     cgroup.remove_leftovers(roots)
@@ -59,7 +59,7 @@ def memory_bytes() -> int:
 
 
 def _try_filter(bwrap: str) -> str:
-    """Whether system calls can be filtered."""
+    """Test whether system calls can be filtered."""
     machine = os.uname().machine
     program = build_filter(machine)
     if program is None:
@@ -75,12 +75,12 @@ def _try_network(bwrap: str) -> str:
         net = network.make_network(["10.88.0.1", "10.88.0.2"])
     except OSError as error:
         return str(error)
-    # entered as a task would: with a sandbox inside, when there is one
+    # test as a task would use it: with a sandbox inside, if there is one
     return _try([bwrap, *_TRY_BWRAP] if bwrap else ["/bin/sh", "-c", ":"], net)
 
 
 def _try_overlay() -> str:
-    """Whether the networks of several nodes can be joined. The device goes with its namespace, at the end."""
+    """Test whether networks of several nodes can be joined. The device is removed together with its namespace."""
     if os.geteuid() != 0:
         return "only root can join the networks of several machines"
     try:
@@ -108,13 +108,13 @@ def _try_way_out() -> str:
 
 
 def _try_images() -> dict[str, Any]:
-    """Which program can fetch images and what it is told, or why jobs with one cannot run here."""
+    """Find the program that can pull images and its options, or why jobs with an image cannot run here."""
     with tempfile.TemporaryDirectory() as folder:
         problem = image_root.why_not(folder)
     if problem is not None:
         return {"image_tool": "", "image_options": [], "image_problem": f"overlays cannot be mounted: {problem}"}
     tools = [path for path in map(shutil.which, ("podman", "docker")) if path is not None]
-    # docker may be a client without a server
+    # docker may be a client without a daemon
     tool = next((path for path in tools if not _try([path, "images", "--quiet"], None)), BUILT_IN)
     return {"image_tool": tool, "image_options": storage_options(tool), "image_problem": ""}
 

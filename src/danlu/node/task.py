@@ -1,8 +1,8 @@
-"""What an engine tells a node about a task: the file `task.json` in its folder, written and read here alone.
+"""What an engine tells a node about a task: the file `task.json` in its folder. Only this module writes and reads it.
 
-Engine and node may have different versions of Danlu. Within a version fields are only added, with a default: readers
-ignore fields that they do not know. What changes the meaning of a field, or removes one, makes a new version, and
-readers refuse a version that is not theirs before anything is started.
+Engine and node may run different versions of Danlu. Within a format version fields are only added, with a default, and
+readers ignore unknown fields. Removing a field or changing its meaning requires a new version, and readers reject other
+versions before they start anything.
 
 Secrets are never part of a task: they reach the shim through a pipe, as part of the gang.
 """
@@ -19,26 +19,26 @@ from danlu.node.codec import Malformed, decode, encode, parse
 VERSION = 1
 TASK = "task.json"
 OK = "ok"
-"""What answers a gang that has been started."""
+"""Answer when a gang has been started."""
 
 _T = TypeVar("_T")
 
 
 class TaskUnreadable(Exception):
-    """The file is of another version, or is not a task."""
+    """The file has another version, or is not a task."""
 
 
 class TaskInput(NamedTuple):
-    """Something that is fetched before the command starts."""
+    """An input to fetch before the command starts."""
 
     source: str
-    """`store://bucket/key` (an object or a folder), `artifact:<id>`, `tree:<digest>`, or an address elsewhere."""
+    """`store://bucket/key` (an object or a folder), `artifact:<id>`, `tree:<digest>`, or the URL of another server."""
 
     to: str
     """Path on the node."""
 
     is_own: bool = False
-    """What earlier attempts left: it need not exist, and is not sent again."""
+    """Output of earlier attempts: it may be missing, and is not uploaded again."""
 
 
 class TaskOutput(NamedTuple):
@@ -54,14 +54,14 @@ class TaskOutput(NamedTuple):
 
 
 class TaskGate(NamedTuple):
-    """A step before the command that has to end well."""
+    """A step before the command that must succeed."""
 
     name: str
     reason: str
-    """A code of the catalogue when it does not."""
+    """Code from the reason catalogue, used when the step fails."""
 
     passed: str
-    """Path on the node of a file that exists once the step has ended well."""
+    """Path on the node of a file that exists once the step has succeeded."""
 
 
 class TaskImage(NamedTuple):
@@ -69,175 +69,175 @@ class TaskImage(NamedTuple):
 
     name: str
     tool: str
-    """Path of podman or docker, or `danlu`: we fetch it ourselves."""
+    """Path of podman or docker, or `danlu`: Danlu pulls the image itself."""
 
     cache: str
     """Folder of unpacked images."""
 
     fetch: tuple[str, ...]
-    """The command that fetches it; the task's folder is its last argument."""
+    """Command that pulls the image; the task's folder is appended."""
 
     root: str
-    """Where its files are in the sandbox."""
+    """Path of its root folder in the sandbox."""
 
     folders: tuple[str, ...] = ()
-    """Folders that it must have, for something to be mounted there."""
+    """Folders that must exist in it as mount points."""
 
     laid: Mapping[str, str] = {}
-    """Path in the task -> what is laid there, a folder or a file of the node."""
+    """Path in the task -> folder or file of the node that is mounted there."""
 
     username: str = ""
     secret: str = ""
-    """Name of the secret that is the password."""
+    """Name of the secret with the password."""
 
     tool_options: tuple[str, ...] = ()
-    """What the program is always told."""
+    """Options that are always passed to the tool."""
 
     tool_env: Mapping[str, str] = {}
-    """Variables by which it finds its own files, and a proxy."""
+    """Variables by which the tool finds its own files and a proxy."""
 
     max_bytes: int = 0
-    """How much all unpacked images of the node may take; the oldest go first. 0: any amount."""
+    """Maximum total size of the node's unpacked images; the least recently used are removed first. 0: no limit."""
 
     libraries: tuple[str, ...] = ()
     """Folders in the task with libraries of the machine's drivers."""
 
     variables: Mapping[str, str] = {}
-    """What those drivers want to be set."""
+    """Variables for those drivers."""
 
 
 class TaskEnvironment(NamedTuple):
-    """Packages that are installed once on the node. Nothing is told here that only root may know."""
+    """Packages that are installed once on the node. Contains nothing that only root may know."""
 
     python: str
-    """The interpreter that the environment is for."""
+    """Path of the interpreter that the environment is for."""
 
     version: str
-    """Of that interpreter, such as 3.11."""
+    """Version of that interpreter, for example 3.11."""
 
     folder: str
-    """Where the environments of the project are on the node."""
+    """Folder of the project's environments on the node."""
 
     place: str
-    """Where tasks see theirs; empty without a sandbox: where it is."""
+    """Path at which tasks see their environment; empty without a sandbox: its real path."""
 
     step: tuple[str, ...]
-    """The command that makes it; the task's folder is its last argument."""
+    """Command that finds or builds the environment; the task's folder is appended."""
 
     build: tuple[str, ...]
-    """The command that installs packages, in the sandbox where there is one."""
+    """Command that installs packages, in the sandbox if there is one."""
 
     code: str
     """The code folder on the node."""
 
     file: str = ""
     packages: tuple[str, ...] = ()
-    """Lines of a requirements file, when there is none in the code."""
+    """Lines of requirements, used when there is no file."""
 
     uv: str = ""
-    """Path of the program; empty: pip is used."""
+    """Path of uv; empty: pip is used."""
 
     pip: str = ""
-    """The Python whose pip is used."""
+    """Path of a Python that has pip."""
 
     base: str = ""
-    """Folder of packages that are found after those of the environment; empty: none."""
+    """Folder of packages that are searched after those of the environment; empty: none."""
 
     own: tuple[str, ...] = ()
     """Folders of Danlu's own packages, for a Python that has no `base`."""
 
     wrap: tuple[str, ...] = ()
-    """The words that make the sandbox of the build, which sees `<task>/new-environment` at `place`."""
+    """Command line of the build's sandbox, which sees `<task>/new-environment` at `place`."""
 
     uid: Optional[int] = None
     """User and group id of the build; None: those of the shim."""
 
     max_bytes: int = 0
-    """How much all environments of the node may take; the oldest go first. 0: any amount."""
+    """Maximum total size of the node's environments; the least recently used are removed first. 0: no limit."""
 
 
 class TaskLogCopy(NamedTuple):
-    """Where a copy of the log goes."""
+    """Where to copy the log."""
 
     folder: str
-    """A folder that Danlu made."""
+    """Folder that Danlu created."""
 
     path: str
-    """Relative to it; everything on the way belongs to the job's owner."""
+    """Relative to that folder; everything below it belongs to the job's owner."""
 
 
 class TaskCache(NamedTuple):
-    """Where the tasks of this node that have one owner keep what they fetched."""
+    """Cache of fetched files, shared by all tasks of one owner on this node."""
 
     folder: str
     max_bytes: int
 
 
 class TaskElsewhere(NamedTuple):
-    """What inputs that are not the server's may be fetched from, and how much of it."""
+    """From where inputs of other servers may be fetched, and how much."""
 
     networks: tuple[str, ...] = ()
-    """Networks that are allowed beside public addresses."""
+    """Networks that are allowed in addition to public addresses."""
 
     max_bytes: int = 0
-    """Of one file; 0: any amount."""
+    """Per file; 0: no limit."""
 
     ca_file: str = ""
-    """Certificates that are trusted beside those of the system."""
+    """Certificates that are trusted in addition to the system's."""
 
 
 class TaskLease(NamedTuple):
-    """How long the task may run without word from its cluster."""
+    """How long the task may run without contact to its cluster."""
 
     file: str
-    """Written by whoever renews it, for all tasks of the node."""
+    """The lease of all tasks of the node, renewed by the agent."""
 
     seconds: float
 
 
 class TaskUsage(NamedTuple):
-    """How it is measured what the task uses."""
+    """How to measure the task's resource usage."""
 
     every_seconds: float = 0.0
-    """0: not at all."""
+    """Interval between samples; 0: off."""
 
     counts_network: bool = False
     devices: tuple[str, ...] = ()
-    """`type:number` each."""
+    """Each as `type:number`."""
 
     device_file: str = ""
-    """What all tasks of the node read about its devices."""
+    """File with the usage of the node's devices, shared by all tasks."""
 
     device_reader: tuple[str, ...] = ()
     """The command that writes that file."""
 
 
 class TaskLimits(NamedTuple):
-    """How much of the node a task may take; 0: no limit, unless it says otherwise."""
+    """Limits on the node's resources; 0: no limit, unless stated otherwise."""
 
     memory_bytes: Optional[int] = None
     cpus: Optional[float] = None
-    """A share: more is given when nobody else wants it."""
+    """A share: more when other tasks leave cores idle."""
 
     max_processes: int = 0
-    """Threads are counted too."""
+    """Includes threads."""
 
     max_disk_bytes: int = 0
-    """0: nine tenths of what is free on the disk when the task starts."""
+    """0: nine tenths of the free disk space when the task starts."""
 
     kept_folders: tuple[str, ...] = ()
-    """Folders that outlive it; what it adds there counts as well."""
+    """Persistent folders; what the task adds there counts too."""
 
     disk_reader: tuple[str, ...] = ()
-    """The command that measures what it holds on the disk."""
+    """Command that measures the disk usage."""
 
 
 class Task(NamedTuple):
     name: str
-    """Unique on the node; names its control groups."""
+    """Unique on the node; used in the names of cgroups."""
 
     wrap: tuple[str, ...]
-    """The words that make the sandbox, before those of init; none without a sandbox."""
+    """Command line of the sandbox, to which init's is appended; empty without a sandbox."""
 
     init: tuple[str, ...]
     command: tuple[str, ...]
@@ -245,27 +245,27 @@ class Task(NamedTuple):
     workdir: str
     server_url: str
     in_patience_seconds: float
-    """How long an unreachable server is tried again before the start is given up."""
+    """How long to retry an unreachable server before the start fails."""
 
     out_patience_seconds: float
     grace_seconds: float
-    """Between SIGTERM and SIGKILL when the end comes from outside of Danlu."""
+    """Between SIGTERM and SIGKILL when the signal comes from outside of Danlu."""
 
     address: str = ""
-    """Its address in the network of its gang; empty: the task is in the network of the machine."""
+    """Address in the gang's network; empty: the task uses the network of the machine."""
 
     uid: Optional[int] = None
     """User and group id of the job's processes; None: those of the shim."""
 
     spared: tuple[str, ...] = ()
-    """Programs that a stop does not signal before the grace is over."""
+    """Names of programs that a stop does not signal before the grace period ends."""
 
     image: Optional[TaskImage] = None
     environment: Optional[TaskEnvironment] = None
     gates: tuple[TaskGate, ...] = ()
     log_copy: Optional[TaskLogCopy] = None
     stop_file: str = ""
-    """Path on the node of the file that says that the task was told to end; empty: none."""
+    """Path on the node of the file that tells the task about a stop; empty: none."""
 
     inputs: tuple[TaskInput, ...] = ()
     elsewhere: TaskElsewhere = TaskElsewhere()
@@ -275,10 +275,10 @@ class Task(NamedTuple):
 
     limits: TaskLimits = TaskLimits()
     filters_calls: bool = True
-    """Whether system calls that jobs have no use for are refused. Needs the sandbox."""
+    """Whether seccomp blocks system calls that jobs do not need. Requires the sandbox."""
 
     cgroups: Mapping[str, str] = {}
-    """Controller -> how the paths of the node's control groups begin."""
+    """Controller -> path prefix of the node's cgroups."""
 
     usage: TaskUsage = TaskUsage()
     cache: Optional[TaskCache] = None
@@ -289,39 +289,39 @@ class Overlay(NamedTuple):
     """How the part of a gang on one node reaches its other parts."""
 
     id: int
-    """The VXLAN's number, 24 bits, the same in all parts."""
+    """24-bit VXLAN id, the same in all parts."""
 
     local: str
-    """This node's own address."""
+    """Address of this node."""
 
     peers: tuple[str, ...]
-    """The addresses of the other nodes."""
+    """Addresses of the other nodes."""
 
 
 class Gang(NamedTuple):
-    """What the fork server is asked to start: tasks that start together."""
+    """Tasks that start together: a request to the fork server."""
 
     folders: tuple[str, ...]
-    """One per task; each holds a `task.json`."""
+    """One per task, each with a `task.json`."""
 
     secrets: Mapping[str, str]
     addresses: tuple[str, ...]
-    """Of the network that they get; none: the network of the machine."""
+    """Addresses of its private network; empty: the network of the machine."""
 
     way_out: str
-    """The program that leads out of that network; empty: nothing does."""
+    """Program for outgoing connections from that network; empty: there are none."""
 
     forwarder: tuple[str, ...] = ()
-    """The command that carries the API into that network; none: tasks reach the server by its own address."""
+    """Command that forwards the API into that network; empty: tasks reach the server by its own address."""
 
     overlay: Optional[Overlay] = None
-    """None: all of the gang is on this node."""
+    """None: the whole gang is on this node."""
 
     overlay_addresses: tuple[str, ...] = ()
-    """Addresses of that network that other nodes reach."""
+    """Addresses of that network that are reachable from other nodes."""
 
     closed_file: str = ""
-    """The file of addresses that the way out does not lead to, beside those of this node; empty: there are none."""
+    """File of addresses to block for outgoing connections, besides this node's; empty: none."""
 
 
 def to_json(task: Task) -> str:
@@ -329,7 +329,7 @@ def to_json(task: Task) -> str:
 
 
 def from_json(text: str) -> Task:
-    """Read a task. Raise TaskUnreadable, which names the field, or both versions."""
+    """Parse a task. Raise TaskUnreadable, which names the field or both versions."""
     return _read(Task, text)
 
 

@@ -1,1 +1,1 @@
-"""Measures what a task and its devices use."""
+"""Measures the resource usage of tasks and devices."""

@@ -1,8 +1,8 @@
-"""Says how busy the devices of this machine are and how much is on them, into a file that all tasks here read.
+"""Write utilization and memory of this machine's devices into a file that all tasks here read.
 
-    python -I -S device_use.py FILE         -> {"npu:0": [0.87, 34359738368], ...}
+    python -I -S device_usage.py FILE       -> {"npu:0": [0.87, 34359738368], ...}
 
-The tools are slow (npu-smi takes seconds), so only one of these works at a time; another one ends at once.
+The tools are slow (npu-smi takes seconds), so only one such process runs at a time; another one exits at once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FRESH_SECONDS = 1.0
 MIB = 1 << 20
 
 Use = dict[str, tuple[float, int]]
-"""`type:number` -> part of the time at work (0 to 1), bytes in use."""
+"""`type:number` -> (utilization from 0 to 1, bytes of memory in use)."""
 
 
 def read_all() -> Use:
@@ -34,7 +34,7 @@ def read_all() -> Use:
 
 
 def parse_nvidia_smi(text: str) -> Use:
-    """Read lines such as `0, 87, 34120`: what cannot be told is `[N/A]`, and left out."""
+    """Parse lines such as `0, 87, 34120`. Lines with unknown values (`[N/A]`) are skipped."""
     found = {}
     for line in text.splitlines():
         parts = [part.strip() for part in line.split(",")]
@@ -44,7 +44,7 @@ def parse_nvidia_smi(text: str) -> Use:
 
 
 def parse_npu_smi(text: str) -> Use:
-    """Read the table of `npu-smi info`: the second row of each chip has how busy it is, and its memory last."""
+    """Parse the table of `npu-smi info`: the second row of each chip has its utilization and, last, its memory."""
     found: Use = {}
     rows: list[tuple[int, float, int]] = []
     npu = None
@@ -56,7 +56,7 @@ def parse_npu_smi(text: str) -> Use:
         if re.match(r"[0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:", cells[1]) and npu is not None:
             number = int(words[1]) if "Phy-ID" in text and len(words) > 1 and words[1].isdigit() else npu
             busy = re.match(r"\d+", cells[2])
-            # chips with HBM tell it behind a memory that they have not got
+            # chips with HBM list it after a DDR memory that they do not have
             held = re.findall(r"(\d+)\s*/\s*\d+", cells[2])
             if busy and held:
                 rows.append((number, int(busy[0]) / 100, int(held[-1]) * MIB))
@@ -78,7 +78,7 @@ class _Memory(ctypes.Structure):
 
 
 def nvml_use() -> Use:
-    """Ask NVIDIA's own library; nothing where it is not installed or does not tell."""
+    """Query NVML; empty when it is not installed or reports nothing."""
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:

@@ -1,10 +1,10 @@
-"""Measures what a task holds on the disk: in its folder, in folders that outlive it, and in files without a name.
+"""Measure the disk usage of a task: its folder, persistent folders, and deleted files that it holds open.
 
     python -I -S disk.py UID FOLDER [KEPT_FOLDER ...]      -> {"own": BYTES, "kept": BYTES, "problem": ""}
 
-Only files of the user UID count; empty: all. Run by the shim beside the task, with the lowest priority. The folders
-belong to the job, which may put anything there: no link is followed, other file systems are left out, and folders that
-are nested deeper than MAX_DEPTH are a problem of their own, because nothing could be hidden from this better.
+Only files of the user UID count; empty: all. The shim runs it beside the task, with the lowest priority. The job
+controls the content of the folders: symlinks are not followed, other file systems are skipped, and folders nested
+deeper than MAX_DEPTH are reported as a problem, because files could be hidden there.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from danlu.node.supervise.processes import descendants, processes
 
 MAX_DEPTH = 200
 LEAST_BYTES = 1024
-"""Every file counts so much at least: empty ones take room too, and there can be millions."""
+"""Minimum size to count for a file: empty ones need space too, and there can be millions."""
 
 _BLOCK = 512
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class TooDeep(Exception):
-    """Folders are nested deeper than they can be measured."""
+    """Folders are nested too deep to be measured."""
 
 
 class Measure:
-    """Adds up. A file with several names counts once."""
+    """Sums up sizes. A file with several hard links counts once."""
 
     def __init__(self, uid: Optional[int]) -> None:
         self._uid = uid
         self._seen: set[tuple[int, int]] = set()
 
     def folder(self, path: str) -> int:
-        """Return the bytes below a folder. Raise TooDeep."""
+        """Return the bytes in a folder. Raise TooDeep."""
         try:
             top = os.open(path, _FOLDER)
         except OSError:
@@ -65,7 +65,7 @@ class Measure:
         total, folders = 0, []
         with os.scandir(folder) as entries:
             for entry in entries:
-                with contextlib.suppress(OSError):  # it was removed meanwhile
+                with contextlib.suppress(OSError):  # deleted meanwhile
                     found = entry.stat(follow_symlinks=False)
                     total += self.file(found)
                     if stat.S_ISDIR(found.st_mode) and found.st_dev == device:
@@ -81,7 +81,7 @@ class Measure:
 
 
 def open_without_name(pids: list[int], measure: Measure, device: int) -> int:
-    """Return the bytes of files that were removed while processes hold them open."""
+    """Return the bytes of deleted files that the processes hold open."""
     total = 0
     for pid in pids:
         with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as files:

@@ -1,7 +1,7 @@
-"""Watches what a task holds on the disk, from its shim. The measuring is done by a process of its own (`disk.py`).
+"""Watches the disk usage of a task from its shim. A separate process measures it (`disk.py`).
 
-That is costly where there are many files, so it is done now and then, and at once when the disk has lost more room than
-the task had left: before that it cannot be over its limit.
+Measuring many files is expensive, so it is done at intervals, and immediately when the disk has lost more free space
+than the task had left: before that it cannot be over its limit.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from danlu.node.task import TaskLimits
 LOOK_SECONDS = 60.0
 SOONEST_SECONDS = 2.0
 DUTY = 10
-"""A look is followed by a pause that is so many times as long."""
+"""Each measurement is followed by a pause of this many times its duration."""
 
 DEFAULT_SHARE = 0.9
-"""Of what is free when the task starts."""
+"""Share of the free space when the task starts."""
 
 ANSWER_BYTES = 4096
 
@@ -33,17 +33,17 @@ class DiskWatch:
         self._uid = uid
         self.max_bytes = limits.max_disk_bytes or int(_free(folder) * DEFAULT_SHARE)
         self.pid = 0
-        """Of the process that measures; 0: none does now."""
+        """Of the running measurement; 0: none."""
 
         self._answer = -1
         self._kept_before: Optional[int] = None
         self._left_bytes, self._free_bytes = self.max_bytes, _free(folder)
         self._began_at = self._soonest_at = 0.0
-        # what is in kept folders has to be known soon: only what is added to it counts
+        # what kept folders held before must be known early: only additions count
         self._next_at = time.monotonic() + (0.0 if limits.kept_folders else LOOK_SECONDS)
 
     def look(self) -> None:
-        """Start to measure, if it is time."""
+        """Start a measurement if it is due."""
         now = time.monotonic()
         if self.pid or not self._limits.disk_reader or now < self._soonest_at:
             return
@@ -51,7 +51,7 @@ class DiskWatch:
             self._begin(now)
 
     def reaped(self, pid: int) -> str:
-        """A child of the shim has ended. Return what is wrong, if that was the process that measured."""
+        """Handle the end of a child of the shim. Return the problem, if it was the measurement and found one."""
         if pid != self.pid:
             return ""
         self.pid = 0
@@ -63,13 +63,13 @@ class DiskWatch:
         return self._judge(answer)
 
     def stop(self) -> None:
-        """Give up a look that is under way."""
+        """Kill a running measurement."""
         if self.pid:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
 
     def _judge(self, answer: bytes) -> str:
-        if not answer:  # it was killed, as when memory is short
+        if not answer:  # it was killed, for example because memory is short
             return ""
         found = json.loads(answer)
         if found["problem"]:

@@ -1,7 +1,7 @@
-"""Measures what a task uses, beside it: a few reads of /proc every few seconds, in the shim that is there anyway.
+"""Measure the resource usage of a task from its shim, with a few reads of /proc every few seconds.
 
-Of processor time and of bytes read and written nothing is lost when a process ends: the kernel adds what a process
-used to the one that waits for it, and the last of those is the shim.
+CPU time and I/O of ended processes are not lost: the kernel adds them to the process that waits for them, which in the
+end is the shim.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from danlu.node.supervise.processes import descendants, processes
 from danlu.node.task import TaskUsage
 
 FIRST_SECONDS, NUM_FIRST = 1.0, 10
-"""So many looks come sooner than the others: a job that is over soon is to be seen as well."""
+"""The first NUM_FIRST samples are taken more often, so that short jobs have some."""
 
 SHORTEST_SECONDS = 0.2
-"""Rates over less than this say nothing: what the last moment of a task used is told as if it had lasted so long."""
+"""Minimum length of an interval for rates: a shorter last interval counts as this long."""
 
 OLD_LOOKS = 3
-"""What was read of devices before so many looks is not true any more."""
+"""Device values older than this many intervals are discarded."""
 
 _TICKS = float(os.sysconf("SC_CLK_TCK"))
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _BLOCK = 512
-"""What the kernel counts reads and writes of an ended process in."""
+"""Unit in which the kernel counts the I/O of ended processes."""
 
 
 class Counts(NamedTuple):
-    """Sums since the start, and what is held now."""
+    """Totals since the start, and the memory in use now."""
 
     cpu_seconds: float = 0.0
     read_bytes: int = 0
@@ -54,20 +54,20 @@ class Counts(NamedTuple):
 
 
 class NotMeasured:
-    """Stands where nothing is to be measured, or nothing can be."""
+    """Used when nothing is to be measured, or nothing can be."""
 
     def look(self, spared: tuple[int, ...]) -> None:
-        """Write down what was used since the last look, if it is time. `spared` are children that are Danlu's own."""
+        """Record the usage since the last sample, if one is due. `spared`: children that belong to Danlu."""
 
     def reaped(self, pid: int, used: resource.struct_rusage) -> None:
-        """A child of the shim has ended, and with it all that it waited for."""
+        """Add the usage of a child that has ended, including its own ended children."""
 
     def finish(self) -> None:
-        """All processes have ended."""
+        """Record the last sample, after all processes have ended."""
 
 
 def begin_use(folder: str, wanted: TaskUsage, *, groups: Groups, init_pid: int) -> NotMeasured:
-    """Begin to measure, if that is wanted. A full disk takes the measurement, not the task."""
+    """Start to measure, if requested. Errors such as a full disk disable the measurement, not the task."""
     if not wanted.every_seconds:
         return NotMeasured()
     try:
@@ -78,10 +78,10 @@ def begin_use(folder: str, wanted: TaskUsage, *, groups: Groups, init_pid: int) 
 
 
 class Sampler(NotMeasured):
-    """Looks at the processes below the shim; all calls come from its one thread."""
+    """Samples the processes below the shim. Not thread-safe: the shim has one thread."""
 
     def __init__(self, folder: str, wanted: TaskUsage, *, groups: Groups, init_pid: int) -> None:
-        """Raise OSError when the file cannot be begun."""
+        """Raise OSError when the file cannot be created."""
         self._every = wanted.every_seconds
         self._file = UsageFile(folder, every_seconds=self._every)
         self._groups = groups
@@ -96,7 +96,7 @@ class Sampler(NotMeasured):
 
     def look(self, spared: tuple[int, ...]) -> None:
         wanted = FIRST_SECONDS if self._num_looks < NUM_FIRST else self._every
-        # the shim wakes up once a second, and not quite on time
+        # the shim wakes up about once a second, not exactly
         if time.monotonic() - self._last_at >= min(wanted, self._every) - 0.1:
             self._add(self._count(spared))
 
@@ -127,7 +127,7 @@ class Sampler(NotMeasured):
             device_memory,
         )
         self._file.add(Cell(time.time(), seconds, means, means))
-        # a process that ended between two reads is missed for a moment: what was counted stays counted
+        # a process that ended between two reads is missed for a moment: totals never decrease
         self._last = now._replace(
             cpu_seconds=max(now.cpu_seconds, before.cpu_seconds),
             read_bytes=max(now.read_bytes, before.read_bytes),
@@ -139,7 +139,7 @@ class Sampler(NotMeasured):
     def _count(self, spared: tuple[int, ...]) -> Counts:
         found, private_bytes = self._ended, 0
         for pid in _tree({*spared, self._reader_pid}):
-            with contextlib.suppress(OSError, ValueError, IndexError):  # it ended while it was looked at
+            with contextlib.suppress(OSError, ValueError, IndexError):  # it ended during the read
                 of_it, private = _of_process(pid)
                 found, private_bytes = found.plus(of_it), private_bytes + private
         memory = self._groups.memory_bytes()
@@ -149,7 +149,8 @@ class Sampler(NotMeasured):
         )
 
     def _read_devices(self) -> tuple[float, float]:
-        """How busy the task's devices are, and how much is on them. A process of its own asks, for all tasks here."""
+        """Mean utilization and total memory of the task's devices. A separate process reads them, for all tasks
+        here."""
         if not self._devices:
             return NOT_MEASURED, NOT_MEASURED
         try:
@@ -180,7 +181,7 @@ def _rate(before: Optional[int], now: Optional[int], seconds: float) -> float:
 
 
 def _tree(spared: set[int]) -> list[int]:
-    """The processes below this one, but for the spared ones and what is below them."""
+    """The processes below this one, except the spared ones and their children."""
     try:
         waiting = [pid for pid in _children(os.getpid()) if pid not in spared]
         found = []
@@ -190,7 +191,7 @@ def _tree(spared: set[int]) -> list[int]:
             with contextlib.suppress(ProcessLookupError, FileNotFoundError):
                 waiting += _children(pid)
         return found
-    except FileNotFoundError:  # a kernel without such lists
+    except FileNotFoundError:  # a kernel without lists of children
         parents = processes()
         own = [pid for pid, parent in parents.items() if parent == os.getpid() and pid not in spared]
         return [*own, *(below for pid in own for below in descendants(pid, parents))]
@@ -205,14 +206,14 @@ def _children(pid: int) -> list[int]:
 
 
 def _of_process(pid: int) -> tuple[Counts, int]:
-    """What a process and those it has waited for used, and the memory that is its alone."""
+    """Return what a process and its waited-for children used, and its private memory."""
     with open(f"/proc/{pid}/stat", "rb") as file:
         fields = file.read().rpartition(b")")[2].split()
     ticks = sum(map(int, fields[11:15]))
     with open(f"/proc/{pid}/statm", "rb") as file:
         _, resident, shared, *_ = map(int, file.read().split())
     read_bytes = written_bytes = 0
-    with contextlib.suppress(OSError):  # of somebody else's process this is not told
+    with contextlib.suppress(OSError):  # not readable for processes of other users
         with open(f"/proc/{pid}/io", "rb") as file:
             told = dict(line.split(b": ") for line in file)
         read_bytes, written_bytes = int(told[b"read_bytes"]), int(told[b"write_bytes"])
@@ -220,7 +221,7 @@ def _of_process(pid: int) -> tuple[Counts, int]:
 
 
 def _network(pid: int) -> tuple[Optional[int], Optional[int]]:
-    """Bytes that came to and left all interfaces of the network that a process is in; 0: there is none to look at."""
+    """Bytes received and sent on all interfaces of a process's network; None without a process."""
     if not pid:
         return None, None
     received = sent = 0

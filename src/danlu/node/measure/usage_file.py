@@ -1,4 +1,4 @@
-"""Writing down what a task uses. A full disk loses cells, nothing else."""
+"""Writes the usage file of a task. A full disk loses samples, nothing else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from danlu.node.supervise.records import USE
 
 class UsageFile:
     def __init__(self, folder: str, *, every_seconds: float) -> None:
-        """Begin the file. Raise OSError when that cannot be done."""
+        """Create the file. Raise OSError when that fails."""
         self._path = os.path.join(folder, USE)
         self._header = Header(0, every_seconds)
         self._num_cells = 0
@@ -26,7 +26,7 @@ class UsageFile:
                 self._header = self._header._replace(generation=self._header.generation + 1)
                 self._begin(cells)
             written = os.write(self._file, pack(cell))
-            if written < CELL.size:  # half a cell would put all that follow out of step
+            if written < CELL.size:  # a partial cell would misalign all that follow
                 os.ftruncate(self._file, os.fstat(self._file).st_size - written)
                 return
         except OSError:
@@ -37,7 +37,7 @@ class UsageFile:
         os.close(self._file)
 
     def _begin(self, cells: list[Cell]) -> None:
-        """Put a file with these cells in the place of the one before it: readers see one or the other."""
+        """Atomically replace the file by one with these cells."""
         partial = f"{self._path}.partial"
         data = pack_header(self._header) + b"".join(map(pack, cells))
         file = os.open(partial, os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -56,7 +56,7 @@ class UsageFile:
 
 
 def read_usage(folder: str, generation: int, offset: int) -> tuple[int, int, bytes] | None:
-    """Return generation, offset and the bytes from there on; from the beginning when the file is another by now."""
+    """Return generation, offset and the bytes from there; from the start when the file has a new generation."""
     try:
         with open(os.path.join(folder, USE), "rb") as file:
             head = file.read(HEADER.size)

@@ -1,1 +1,1 @@
-"""Stands in for sshd, so that mpirun reaches the other tasks. Travels in the plan."""
+"""Replaces sshd, so that mpirun reaches the other tasks. Shipped with the plan."""

@@ -1,6 +1,6 @@
-"""What `colossalai run` calls of Fabric, through the agent of the job's tasks: neither sshd nor keys are needed.
+"""The part of Fabric's API that `colossalai run` uses, on top of the agents of the job's tasks; needs no sshd or keys.
 
-It travels with the job, in a folder that comes first in PYTHONPATH, and stands for Fabric there.
+Shipped with the job, in a folder that comes first in PYTHONPATH, where it replaces Fabric.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Result(NamedTuple):
 
 
 class Connection:
-    """A way to run commands in another task, by its host name or address."""
+    """Runs commands in another task, given by host name or address."""
 
     def __init__(self, host: str, user: Optional[str] = None, port: Optional[int] = None, **_more: object) -> None:
         self.host, self.user, self.port = host, user, port
@@ -34,7 +34,7 @@ class Connection:
 
     @contextmanager
     def prefix(self, command: str) -> Iterator[None]:
-        """Run this before every command. Exports are left out: every task has an environment of its own."""
+        """Run this before every command. Exports are skipped: every task has its own environment."""
         before = self._before
         self._before = before if command.startswith("export ") else [*before, command]
         try:
@@ -43,15 +43,15 @@ class Connection:
             self._before = before
 
     def run(self, command: str, **_how: object) -> Result:
-        """Run it in the task. Raise RuntimeError when it fails."""
+        """Run a command in the other task. Raise RuntimeError when it fails."""
         return self._wait([sys.executable, "-I", "-S", RSH, "run", self.host, self._line(command)], command)
 
     def local(self, command: str, **_how: object) -> Result:
-        """Run it here. Raise RuntimeError when it fails."""
+        """Run a command here. Raise RuntimeError when it fails."""
         return self._wait(["/bin/sh", "-c", self._line(command)], command)
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        """Does nothing: no connection is kept open."""
 
     def _line(self, command: str) -> str:
         return " && ".join([*self._before, command])

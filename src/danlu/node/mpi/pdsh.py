@@ -1,9 +1,9 @@
-"""Runs a command in several tasks of a job at once and tells their lines apart, for DeepSpeed's launcher.
+"""Run a command in several tasks of a job in parallel and prefix their output lines, for DeepSpeed's launcher.
 
     pdsh [-S] [-N] [-f N] -w HOST,HOST COMMAND...
 
-`%n` in the command is the place of the host in the list, `%h` its name. With -S the exit code is the largest of theirs.
-The way to the tasks is rsh.py beside this file. It travels with the job, like that.
+In the command, `%n` is the index of the host in the list, `%h` its name. With -S the exit code is the largest of the
+tasks'. Connects through rsh.py in the same folder, and is shipped with the job like that.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Call(NamedTuple):
     has_prefix: bool
 
     def line(self, place: int) -> str:
-        """The command for one of the hosts."""
+        """Return the command for one of the hosts."""
         text = self.command.replace("%%", "\0").replace("%n", str(place)).replace("%h", self.hosts[place])
         return text.replace("\0", "%")
 
 
 def read_call(words: list[str]) -> Call:
-    """Raise ValueError for what is not a call of pdsh."""
+    """Parse arguments. Raise ValueError when they are not valid for pdsh."""
     rest, values = list(words), {}
     while rest and rest[0].startswith("-") and len(rest[0]) > 1:
         option = rest.pop(0)
@@ -48,7 +48,7 @@ def read_call(words: list[str]) -> Call:
 
 
 def run(call: Call) -> int:
-    """Run it everywhere and return the exit code."""
+    """Run the command on all hosts and return the exit code."""
     started = [
         subprocess.Popen(
             [sys.executable, "-I", "-S", RSH, "run", host, call.line(place)],
@@ -79,7 +79,7 @@ def run(call: Call) -> int:
 
 
 def _copy(process: subprocess.Popen[bytes], prefix: bytes, lock: threading.Lock) -> None:
-    """Line by line, so that those of two hosts do not mix."""
+    """Copy line by line, so that output of two hosts does not mix within a line."""
     assert process.stdout is not None
     for line in process.stdout:
         with lock:

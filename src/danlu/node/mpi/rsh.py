@@ -1,16 +1,16 @@
-"""Runs commands in the other tasks of a job, without sshd: what mpirun starts its daemons with.
+"""Run commands in the other tasks of a job, without sshd: mpirun starts its daemons with this.
 
     python3 -I -S rsh.py launch -- COMMAND...   become the command, with an agent in the background
     python3 -I -S rsh.py serve                  be the agent of a task that waits for others
     danlu-rsh HOST COMMAND...                   run a shell line there (a script that calls `rsh.py run`)
 
-It travels with the job (this file, rsh_agent.py and rsh_wire.py), and finds rsh.json in the folder that it came in:
+Shipped with the job (this file, rsh_agent.py and rsh_wire.py). Its settings are in rsh.json in the same folder:
 
     {"token": "/opt/ml/input/config/token", "listen": ["10.88.0.1", 2222], "names": ["danlu-rsh"],
      "hosts": {"10.88.0.2": ["10.88.0.2", 2222], "train-1-worker-0": ["10.88.0.2", 2222]}}
 
-When the connection goes, what it started there goes too, with all its children. What a command left behind when it
-ended by itself stays: mpirun's daemons detach themselves.
+When the connection breaks, the command is ended with all its children. Processes that it left behind when it ended by
+itself keep running: mpirun's daemons detach themselves.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from danlu.node.mpi.rsh_wire import CHUNK, HANDSHAKE_SECONDS, Stranger, frame, f
 
 FOLDER = os.path.abspath(os.path.join(__file__, "../../../.."))
 PATIENCE_SECONDS = 600.0
-"""How long a task that is not up yet is waited for: it may still fetch its inputs."""
+"""How long to wait for a task that has not started yet: it may still fetch its inputs."""
 
 SAY_SECONDS, RETRY_SECONDS = 15.0, 0.1
 LOST = 255
@@ -42,11 +42,11 @@ FORWARDED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signa
 
 
 def run(config: dict[str, Any], host: str, command: str) -> int:
-    """Run a shell line in another task as if it were here; return its exit code."""
+    """Run a shell line in another task, forwarding input, output and signals; return its exit code."""
     if host not in config["hosts"]:
         _say(f"no task of this job is called {host!r}; known: {', '.join(sorted(config['hosts']))}")
         return LOST
-    ctypes.CDLL(None).prctl(15, NAME, 0, 0, 0)  # PR_SET_NAME: by it a stop of the job knows whom to spare
+    ctypes.CDLL(None).prctl(15, NAME, 0, 0, 0)  # PR_SET_NAME: a stop of the job spares processes with this name
     woken = wake_up_pipe()
     connection = _connect(tuple(config["hosts"][host]), host)
     if connection is None:
@@ -90,9 +90,9 @@ def _connect(address: tuple[str, int], host: str) -> Optional[socket.socket]:
 
 
 def _copy_here(connection: socket.socket, woken: int) -> Optional[int]:
-    """Copy until the exit code comes; None when the connection ends before it.
+    """Copy until the exit code arrives; None when the connection ends before that.
 
-    Never waits until the other side takes something: it may be waiting itself until this side does.
+    Sends without blocking: if both sides blocked on a full connection, neither would read.
     """
     connection.setblocking(False)
     received = unsent = b""
@@ -127,7 +127,7 @@ def _read_input() -> bytes:
 
 
 def host_and_command(words: list[str]) -> tuple[str, str]:
-    """Read `[ssh options] [user@]HOST COMMAND...`; programs that call ssh give some. Raise ValueError."""
+    """Parse `[ssh options] [user@]HOST COMMAND...`; callers of ssh pass options. Raise ValueError."""
     rest = list(words)
     while rest and rest[0].startswith("-"):
         option = rest.pop(0)
@@ -142,7 +142,8 @@ def host_and_command(words: list[str]) -> tuple[str, str]:
 
 
 def _launch(listener: socket.socket, token: bytes, command: list[str]) -> NoReturn:
-    """Put an agent in the background, as nobody's child that the command could wait for, and become the command."""
+    """Start an agent in the background, detached so that the command has no unexpected child, and become the
+    command."""
     child = os.fork()
     if child == 0:
         os.setsid()
@@ -163,7 +164,7 @@ def _token(config: dict[str, Any]) -> bytes:
 
 
 def _install(folder: str, names: list[str]) -> None:
-    """Put the client into this task's PATH under its names."""
+    """Install the client into this task's PATH under its names."""
     os.makedirs(folder, exist_ok=True)
     for name in names:
         path = os.path.join(folder, name)
@@ -174,7 +175,7 @@ def _install(folder: str, names: list[str]) -> None:
 
 
 def _program(name: str) -> str:
-    """What a name stands for: the client, or pdsh, which calls the client for each of its hosts."""
+    """Return the program behind a name: the client, or pdsh, which calls the client for each host."""
     own = os.path.abspath(__file__)
     return f'"{os.path.join(os.path.dirname(own), "pdsh.py")}"' if name == "pdsh" else f'"{own}" run'
 

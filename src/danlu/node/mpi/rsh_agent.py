@@ -1,4 +1,4 @@
-"""The agent of danlu-rsh: takes commands for its task from the other tasks of the job. rsh.py tells the whole."""
+"""The agent of danlu-rsh: runs commands in its task for the other tasks of the job. See rsh.py."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from danlu.node.mpi.rsh_wire import CHUNK, HANDSHAKE_SECONDS, Stranger, frame, f
 
 KILL_AFTER_SECONDS = 3.0
 LAST_OUTPUT_SECONDS = 0.3
-"""How long to wait for more output of a command that has ended, when what it left behind could still write."""
+"""How long to wait for more output after the command has ended, since processes it left behind could still write."""
 
 MOST_WAITING = 1 << 20
 PAUSE_SECONDS = 0.1
 
 
 class Agent:
-    """Takes commands until it is told to end, and then stays until those that run are over."""
+    """Accepts commands until it is terminated, and then waits for those that run."""
 
     def __init__(self, listener: socket.socket, token: bytes) -> None:
         self._listener = listener
@@ -53,7 +53,7 @@ class Agent:
         try:
             connection, _ = self._listener.accept()
         except OSError:
-            time.sleep(PAUSE_SECONDS)  # such as no descriptors left
+            time.sleep(PAUSE_SECONDS)  # for example out of file descriptors
             return
         pid = os.fork()
         if pid == 0:
@@ -69,7 +69,7 @@ class Agent:
 
 
 def wake_up_pipe() -> int:
-    """Return a descriptor that can be read after every signal that has a handler: their numbers."""
+    """Return a descriptor to which the numbers of handled signals are written."""
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
@@ -78,7 +78,7 @@ def wake_up_pipe() -> int:
 
 def _become_session(connection: socket.socket, token: bytes) -> NoReturn:
     try:
-        # the command receives it itself; this process forwards the rest of its output
+        # the command gets SIGTERM itself; this process forwards the rest of its output
         signal.signal(signal.SIGTERM, lambda *_: None)
         connection.setblocking(True)
         connection.settimeout(HANDSHAKE_SECONDS)
@@ -86,13 +86,13 @@ def _become_session(connection: socket.socket, token: bytes) -> NoReturn:
         prove_to_client(connection, token)
         Session(connection).run()
     except (Stranger, OSError, ValueError, KeyError):
-        pass  # the client has the same news from its own side
+        pass  # the client detects the same on its side
     finally:
         os._exit(0)
 
 
 class Session:
-    """One command for one client."""
+    """Runs one command for one client."""
 
     def __init__(self, connection: socket.socket) -> None:
         kind, body = receive_frame(connection)
@@ -102,10 +102,10 @@ class Session:
         self._connection = connection
         self._received = b""
         self._waiting = b""
-        """Input that the command has not taken yet."""
+        """Input that the command has not read yet."""
 
         self._input_ended = False
-        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: whatever detaches itself is still found
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: adopt detached processes
         self._woken = wake_up_pipe()
         self._process = subprocess.Popen(
             [_shell(), "-c", json.loads(body)["command"]],
@@ -122,7 +122,7 @@ class Session:
         self._outputs = {self._process.stdout.fileno(): b"O", self._process.stderr.fileno(): b"R"}
 
     def run(self) -> None:
-        """Return when the client has the exit code, or is gone."""
+        """Return when the client has received the exit code or has disconnected."""
         try:
             while self._process.poll() is None:
                 if not self._step(None):
@@ -135,9 +135,9 @@ class Session:
             self._leave()
 
     def _leave(self) -> None:
-        """Say the last things, and hear the client out.
+        """Send the remaining output and the exit code, then read until the client disconnects.
 
-        Closing on what it still says would make the kernel throw away what was said to it.
+        Closing while the client still sends would make the kernel drop data that the client has not read.
         """
         while self._outputs and self._step(LAST_OUTPUT_SECONDS, is_over=True):
             pass
@@ -149,7 +149,7 @@ class Session:
             pass
 
     def _step(self, timeout: Optional[float], *, is_over: bool = False) -> bool:
-        """Wait for something to happen and do it; False when the client is gone, or when nothing comes any more."""
+        """Wait for events and process them; False when the client has disconnected or all output has ended."""
         sources: list[Any] = [*self._outputs, *([] if is_over else [self._woken])]
         if len(self._waiting) < MOST_WAITING and not is_over:
             sources.append(self._connection)
@@ -220,7 +220,7 @@ class Session:
 
 
 def _descendants(ancestor: int) -> list[int]:
-    """Processes below one that have not ended; those that have are buried if they are ours."""
+    """Processes below one that have not ended. Reaps ended children of this process."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

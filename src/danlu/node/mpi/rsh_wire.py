@@ -1,7 +1,7 @@
-"""What a client and an agent of danlu-rsh say to each other.
+"""The protocol between client and agent of danlu-rsh.
 
-Both know the attempt's token and prove it to each other with a digest of fresh random bytes; the token itself is never
-sent, and no command is before the proof. Then frames go both ways: a letter, the length in 4 bytes, the bytes.
+Both know the attempt's token and prove it to each other with a digest of fresh random bytes. The token itself is never
+sent, and no command is accepted before the proof. Then frames go both ways: a letter, the length in 4 bytes, the bytes.
 
     client -> agent     C command (JSON)   I input   E end of input   S signal number
     agent -> client     O output           R errors  X exit code (128 + n: signal n)
@@ -53,7 +53,7 @@ def frame(kind: bytes, body: bytes) -> bytes:
 
 
 def frames(received: bytes) -> tuple[list[tuple[bytes, bytes]], bytes]:
-    """Cut off the frames that are complete; return them and the rest."""
+    """Split off the complete frames; return them and the rest."""
     frames = []
     while len(received) >= 5:
         end = 5 + struct.unpack_from("!I", received, 1)[0]

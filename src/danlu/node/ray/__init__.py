@@ -1,1 +1,1 @@
-"""A Ray cluster of a job's own. Standard library only: it travels with the job."""
+"""A Ray cluster for one job. Standard library only: shipped with the job."""

@@ -1,10 +1,10 @@
-"""Makes the tasks of a job the nodes of a Ray cluster, and runs the job's command on its head.
+"""Make the tasks of a job the nodes of a Ray cluster, and run the job's command on its head.
 
     python3 -I -S cluster.py CONFIG head -- COMMAND...   start the head, wait for all nodes, run the command, end all
     python3 -I -S cluster.py CONFIG worker               be a node of it until the head ends
 
 CONFIG is a JSON file: `address` of the head, `start` (options of `ray start` here), `num_nodes`, `token` (a file whose
-content, hashed, lets only this attempt in). `ray` must be installed where the job runs.
+hashed content admits only this attempt). The environment of the job must contain `ray`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any, NoReturn, Optional
 
 NOT_FOUND = 127
 START_SECONDS = 600.0
-"""How long the nodes may take: others may still fetch their inputs."""
+"""How long to wait for all nodes: they may still fetch their inputs."""
 
 NUM_TRIES = 5
 RETRY_SECONDS, STOP_SECONDS, LOOK_SECONDS = 1.0, 10.0, 0.5
@@ -34,25 +34,25 @@ ray.init(address=sys.argv[1], log_to_driver=False, logging_level="ERROR", config
 while sum(node["Alive"] for node in ray.nodes()) < int(sys.argv[2]):
     time.sleep(0.2)
 """
-"""Run by the job's own Python: ends once all nodes have joined."""
+"""Run by the job's own Python: exits once all nodes have joined."""
 
 
 def head(config: dict[str, Any], command: list[str]) -> int:
-    """Run the command on a cluster that is there as long as the command runs. Return its exit code."""
+    """Run the command on a cluster that lives as long as the command. Return its exit code."""
     ray = _start(["--head", *config["start"]], config)
     if ray is None:
         _say("the head of the Ray cluster did not start, or nodes are missing; what Ray said is above")
         return 1
     try:
         started = subprocess.Popen(command)
-        _on_stop(lambda: None)  # the command was told too, and has its grace
+        _on_stop(lambda: None)  # the command gets the signal too, and has its grace period
         return _code(started.wait())
     finally:
         _end(ray)
 
 
 def worker(config: dict[str, Any]) -> int:
-    """Join, and stay. Told to end, stay until the head is gone: the command there may still use this node."""
+    """Join the cluster until the head ends. On SIGTERM, stay until then: the command may still use this node."""
     stopping: list[bool] = []
     _on_stop(lambda: stopping.append(True))
     give_up_at = time.monotonic() + START_SECONDS
@@ -72,7 +72,7 @@ def worker(config: dict[str, Any]) -> int:
 
 
 def _start(options: list[str], config: dict[str, Any]) -> Optional[subprocess.Popen[bytes]]:
-    """The process that holds the head, once all nodes have joined. A busy machine may need several tries."""
+    """Start the head, and return its process once all nodes have joined. A busy machine may need several tries."""
     give_up_at = time.monotonic() + START_SECONDS
     for _ in range(NUM_TRIES):
         _forget_last_try()
@@ -95,7 +95,7 @@ def _start(options: list[str], config: dict[str, Any]) -> Optional[subprocess.Po
 
 
 def _forget_last_try() -> None:
-    """Ray notes where a head is, and would refuse to start another one there."""
+    """Delete Ray's note of the last head, because of which it would refuse to start another one."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(os.path.join(os.environ.get("RAY_TMPDIR", "/tmp"), "ray", "ray_current_cluster"))
 
@@ -106,7 +106,7 @@ def _on_stop(act: Callable[[], Any]) -> None:
 
 
 def _code(code: int) -> int:
-    """128 + n when signal n ended it."""
+    """Exit code as a shell reports it: 128 + n when the process was killed by signal n."""
     return 128 - code if code < 0 else code
 
 

@@ -1,1 +1,1 @@
-"""Moves a task's image, inputs, outputs, runs and artifacts."""
+"""Transfers a task's image, inputs, outputs, runs and artifacts."""

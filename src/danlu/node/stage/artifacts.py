@@ -1,7 +1,6 @@
-"""Brings the artifacts of a task's runs to the server while the command runs and after it.
+"""Upload the artifacts of a task's runs, while the command runs and after it.
 
-The folders belong to the job, which may put anything there: files are opened so that no link leads out of them, and
-nothing is written.
+The job controls the content of the folders: files are opened without following symlinks, and nothing is written.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from danlu.transfer.errors import Changed, Damaged, LocalProblem, Refused, Remov
 
 
 class _JobFolder:
-    """A folder that the job can write to: nothing is written here, and what it says of runs is not believed."""
+    """A folder that the job can write to. Nothing is written here, and what it says about runs is not trusted."""
 
     def __init__(self, path: str, note: Callable[[dict[str, Any]], None]) -> None:
         self.path = path
@@ -37,7 +36,7 @@ class _JobFolder:
 
 
 class ArtifactsSender:
-    """Remembers what it has sent. What the server does not take is said once, and never fails the task."""
+    """Remembers what it has uploaded. A rejected artifact is reported once and never fails the task."""
 
     def __init__(self, api: Api, runs: Optional[str], *, say: Callable[[str], None]) -> None:
         self._api = api
@@ -48,13 +47,13 @@ class ArtifactsSender:
         self._refused: set[str] = set()
 
     def send(self) -> None:
-        """Send every artifact that is finished. Raise ServerAway when the server does not come back."""
+        """Upload every finished artifact. Raise ServerAway when the server stays unreachable."""
         if self._folder is None or os.path.islink(self._folder) or not os.path.isdir(self._folder):
             return
         names = sorted(os.listdir(self._folder))
         folders = [folder for name in names if (folder := os.path.join(self._folder, name)) not in self._refused]
         drafts = {folder: draft for folder in folders if (draft := self._try_read(folder)) is not None}
-        for folder in sorted(drafts, key=lambda folder: begun_at(drafts[folder].header)):  # versions are numbered so
+        for folder in sorted(drafts, key=lambda folder: begun_at(drafts[folder].header)):  # in the order of versions
             self._send(folder, drafts[folder])
 
     def _try_read(self, folder: str) -> Optional[Draft]:
@@ -82,7 +81,7 @@ class ArtifactsSender:
             self._refuse(folder, f"{refused.status} {refused.message}")
 
     def _read(self, folder: str) -> Optional[Draft]:
-        """The record, with what was sent from here. The project is that of the job, whatever the record says."""
+        """Return the record and what was uploaded already. The project is the job's, whatever the record says."""
         with open_regular(os.path.join(folder, RECORD)) as descriptor:
             size = os.fstat(descriptor).st_size
             draft = parse(os.pread(descriptor, min(size, MAX_RECORD_BYTES), 0))

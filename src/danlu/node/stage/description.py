@@ -1,4 +1,4 @@
-"""What a stager is told: the part of the task's description that is for it, with paths from the task's folder."""
+"""The part of a task's description that a stager needs, with paths relative to the task's folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from danlu.node.task import Task, TaskCache, TaskElsewhere, TaskInput, TaskOutpu
 
 
 class Staging(NamedTuple):
-    """Paths are from the task's folder: the job's user may not pass the folders above it."""
+    """Paths are relative to the task's folder: the job's user may have no access to the folders above it."""
 
     server_url: str
     token: str
@@ -20,13 +20,13 @@ class Staging(NamedTuple):
     elsewhere: TaskElsewhere
     outputs: tuple[TaskOutput, ...]
     runs: Optional[str]
-    """The folder of the task's runs and artifacts."""
+    """Folder of the task's runs and artifacts."""
 
     in_patience_seconds: float
     out_patience_seconds: float
     cache: Optional[TaskCache]
     fetched: dict[str, list[int]]
-    """Files that came from the store, as they were then."""
+    """Files that earlier attempts had stored, with size, mtime and inode when they were fetched."""
 
 
 def read_staging(folder: str) -> Staging:

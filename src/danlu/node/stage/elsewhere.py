@@ -1,6 +1,6 @@
-"""Inputs that lie elsewhere: files at https:// addresses, objects of other S3 services.
+"""Inputs from other servers: files at https:// addresses, and objects of other S3 services.
 
-The stager is in the network of the machine, so every address is looked at before a connection is made, redirects too.
+The stager is in the machine's network, so every address is checked before connecting, including those of redirects.
 """
 
 from __future__ import annotations
@@ -25,34 +25,35 @@ from danlu.transfer.retrying import Retry
 WEB, S3 = "https://", "s3://"
 MAX_REDIRECTS = 5
 MAX_SECONDS = 24 * 3600.0
-"""How long one input may take, however steadily its bytes come."""
+"""Time limit for one input, even while bytes still arrive."""
 
 SILENT_SECONDS = 60.0
 BLOCK_BYTES = 1 << 20
 MAX_LIST_BYTES = 64 << 20
 T = TypeVar("T")
 Sign = Callable[[str, Mapping[str, str]], Mapping[str, str]]
-"""(address, headers) of a GET -> headers that prove who asks."""
+"""(address, headers) of a GET -> headers with credentials."""
 
 
 class NotFetched(Exception):
-    """The input is not there, not for this job, or not what was announced. Another try would end the same."""
+    """The input does not exist, is not allowed for this job, or differs from what was announced. Retrying is
+    useless."""
 
 
 class Source(NamedTuple):
-    """What an input says of itself."""
+    """Address and options of an input."""
 
     url: str
     options: dict[str, str]
 
 
 class Elsewhere:
-    """Fetches from addresses that others chose."""
+    """Fetches from addresses that users chose."""
 
     def __init__(
         self, allowed: TaskElsewhere, retry: Retry, *, secrets: Mapping[str, str], signs_each: bool = False
     ) -> None:
-        """`signs_each`: requests that prove who asks follow redirects too; `sign` is asked about each address."""
+        """`signs_each`: requests with credentials follow redirects too; `sign` is called for each address."""
         self._signs_each = signs_each
         self._networks = parse_networks(",".join(allowed.networks))
         self._max_bytes = allowed.max_bytes
@@ -63,7 +64,7 @@ class Elsewhere:
         self._secrets = secrets
 
     def fetch(self, source: str, to: str) -> int:
-        """Bring an input to its place; return how many files it has. Raise NotFetched, ServerAway and LocalProblem."""
+        """Fetch an input; return its number of files. Raise NotFetched, ServerAway and LocalProblem."""
         url, options = _parsed(source)
         if source.startswith(WEB):
             self.fetch_file(url, _target(to, url), sha256=options.get("sha256", ""))
@@ -73,7 +74,7 @@ class Elsewhere:
         return fetch_s3(self, Source(url, options), to=to, secret=self._secrets.get(options.get("secret", ""), ""))
 
     def fetch_file(self, url: str, to: str, *, sha256: str = "", sign: Optional[Sign] = None) -> None:
-        """Bring one file, whole and right or not at all. A broken transfer goes on where it broke."""
+        """Fetch one file. It appears complete and verified, or not at all. An interrupted transfer is resumed."""
         make_folder(os.path.dirname(to) or ".")
         partial = partial_path(to, hashlib.sha256(url.encode()).hexdigest()[:12])
         with local_problems(to):
@@ -91,7 +92,7 @@ class Elsewhere:
                 os.unlink(partial)
 
     def read(self, url: str, *, sign: Sign) -> bytes:
-        """A small answer."""
+        """Return a small response body."""
 
         def attempt() -> bytes:
             with self.opened(url, {}, sign=sign) as answer:
@@ -106,7 +107,8 @@ class Elsewhere:
     def opened(
         self, url: str, headers: Mapping[str, str], *, sign: Optional[Sign]
     ) -> Iterator[http.client.HTTPResponse]:
-        """Answer 200 or 206 of an address, or of one that it refers to. Raise NotFetched, Refused and Disconnected."""
+        """Yield the 200 or 206 response of an address, following redirects. Raise NotFetched, Refused and
+        Disconnected."""
         for _ in range(MAX_REDIRECTS + 1):
             connection = self._connect(url)
             try:
@@ -158,7 +160,7 @@ class Elsewhere:
 
 
 class _Download:
-    """A file that grows from its beginning on, and the digest of what it has."""
+    """A file that grows while it is downloaded, and its digest."""
 
     def __init__(
         self, elsewhere: Elsewhere, url: str, descriptor: int, *, sign: Optional[Sign], max_bytes: int
@@ -182,7 +184,7 @@ class _Download:
             if self.length and not (
                 answer.status == 206 and (answer.getheader("Content-Range") or "").startswith(f"bytes {self.length}-")
             ):
-                self._start_over()  # it is the whole of it
+                self._start_over()  # the response is the whole file
             size = self.length + int(answer.getheader("Content-Length") or -1 - self.length)
             self._check(max(size, 0))
             while block := answer.read(BLOCK_BYTES):
@@ -213,7 +215,7 @@ class _Download:
 
 
 def _next(url: str, answer: http.client.HTTPResponse, *, may_follow: bool) -> str:
-    """Where a redirect leads to. Raise Refused for every other answer."""
+    """Return the target of a redirect. Raise Refused for any other status."""
     target = answer.getheader("Location") or ""
     if answer.status in (301, 302, 303, 307, 308) and target and may_follow:
         return urljoin(url, target).partition("#")[0]
@@ -227,11 +229,11 @@ def _parsed(source: str) -> Source:
 
 
 def _target(to: str, url: str) -> str:
-    """A file given to a folder that exists goes into it, as with cp."""
+    """If the target is an existing folder, the file goes into it, as with cp."""
     name = os.path.basename(urlsplit(url).path)
     return os.path.join(to, name) if os.path.isdir(to) and name else to
 
 
 def _shown(url: str) -> str:
-    """Without what stands after `?`: it may be a password."""
+    """Strip the query string: it may contain a password."""
     return url.partition("?")[0]

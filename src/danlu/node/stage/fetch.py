@@ -1,4 +1,4 @@
-"""Brings the inputs of a task to its folder: each file whole or not at all."""
+"""Fetch the inputs of a task. Each file appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from danlu.transfer.object_download import Incoming, fetch_objects, list_objects
 from danlu.transfer.trees import fetch_tree
 
 MAX_TRIES = 3
-"""How often an input that is replaced as it is fetched, or arrives damaged, is fetched."""
+"""Number of tries for an input that is replaced during the transfer or arrives damaged."""
 
 ARTIFACT = "artifact:"
 Say = Callable[[str], None]
 
 
 class InputMissing(Exception):
-    """The store has no such thing, or it is not for this job."""
+    """The input does not exist in the store, or this job has no access to it."""
 
 
 class Sources(NamedTuple):
-    """Where inputs come from."""
+    """Where inputs are fetched from."""
 
     api: Api
     cache: Optional[NodeCache]
@@ -82,7 +82,7 @@ def _fetch(sources: Sources, item: TaskInput, *, say: Say) -> None:
 
 
 def _fetch_version(api: Api, version_id: str, to: str) -> int:
-    """Bring all files of a version of an artifact; return how many there are."""
+    """Fetch all files of an artifact version; return how many there are."""
     make_folder(to)
     manifest = fetch_manifest(api, version_id, str(api.get(f"/artifacts/versions/{quote(version_id)}")["manifest"]))
     if manifest.references:
@@ -101,7 +101,7 @@ def _blob(found: dict[str, Any], to: str) -> RemoteFile:
 
 
 def _objects_of(api: Api, item: TaskInput) -> Iterator[Incoming]:
-    """The objects of an input, as they are listed. Raise InputMissing when there is none."""
+    """Yield the objects of an input as they are listed. Raise InputMissing when there is none."""
     bucket, _, key = item.source[len("store://") :].partition("/")
     below = f"{key.rstrip('/')}/".lstrip("/")
     exact, has_some = None, False
@@ -116,7 +116,7 @@ def _objects_of(api: Api, item: TaskInput) -> Iterator[Incoming]:
         if not item.is_own or refused.status not in (403, 404):
             raise
     if exact is not None and not has_some:
-        # an object given to a folder that exists goes into it, as with cp
+        # an object for an existing folder goes into it, as with cp
         target = os.path.join(item.to, os.path.basename(key)) if os.path.isdir(item.to) else item.to
         yield Incoming(bucket, key, target, int(exact["size"]))
     elif not has_some and not item.is_own:
@@ -124,7 +124,7 @@ def _objects_of(api: Api, item: TaskInput) -> Iterator[Incoming]:
 
 
 def _below(folder: str, path: str) -> str:
-    """Join, and refuse a name that would leave the folder: the server checks them, and so do we."""
+    """Join paths, and reject names that would leave the folder. The server checks them too."""
     names = path.split("/")
     if any(name in ("", ".", "..") for name in names) or "\0" in path:
         raise InputMissing(f"{path!r} is not a path below a folder")

@@ -1,9 +1,9 @@
-"""Fetches an image to this machine and unpacks it, once for all tasks that use it.
+"""Pull an image to this machine and unpack it, once for all tasks that use it.
 
     python -I -S image.py FOLDER        the password of the registry, if there is one, on standard input
 
-podman or docker fetch the image, or we do; the task itself is run by the same sandbox as any other
-(docs/decisions/0047, 0260). A failure is one JSON object on standard output, as the stager has it.
+podman, docker or Danlu itself pulls the image; the task runs in the same sandbox as any other (docs/decisions/0047,
+0260). A failure is one JSON object on standard output, as from the stager.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MAX_NAMES_BYTES = 1 << 20
 
 
 class Source(Protocol):
-    """Where images of a name come from."""
+    """Pulls and unpacks images by name."""
 
     def find(self) -> Optional[str]: ...
 
@@ -46,7 +46,7 @@ class Source(Protocol):
 
 
 def fetch(folder: str, image: TaskImage, password: str, *, allowed: TaskElsewhere) -> None:
-    """Have the image's files in the cache, and say in the task's folder where they are."""
+    """Make sure that the image is in the cache, and link it in the task's folder."""
     os.makedirs(image.cache, mode=0o700, exist_ok=True)
     source = _source(image, password, allowed)
     number = _find(source, image)
@@ -69,7 +69,7 @@ def _source(image: TaskImage, password: str, allowed: TaskElsewhere) -> Source:
 
 
 def _tell(folder: str, image: TaskImage, unpacked: str) -> None:
-    """Say in the task's folder where its image is, and what it sets."""
+    """Link the image in the task's folder, and record the variables that it sets."""
     root = os.path.join(unpacked, cache.ROOT)
     with open(os.path.join(unpacked, cache.CONFIG)) as file:
         env = {"PATH": PATH, **json.load(file)["env"], **image.variables}
@@ -82,10 +82,10 @@ def _tell(folder: str, image: TaskImage, unpacked: str) -> None:
 
 
 def _find(source: Source, image: TaskImage) -> str:
-    """The id of the image, fetched if this machine has not got it or somebody showed a password for it.
+    """Return the id of the image. Pull it if this machine does not have it, or if it is private.
 
-    One at a time for each name: between the end of a fetch with a password and the mark that says so, nobody else may
-    find the image.
+    Holds a lock per name: after a pull with a password, no other task may find the image before it is marked as
+    private.
     """
     name = hashlib.sha256(image.name.encode()).hexdigest()
     with _alone(os.path.join(image.cache, f"{name}.name.lock")):
@@ -102,9 +102,9 @@ def _find(source: Source, image: TaskImage) -> str:
 
 
 def _unpack(source: Source, target: str, *, name: str) -> None:
-    """Unpack the image to a folder that is there whole or not at all. Nobody else may do so meanwhile."""
+    """Unpack the image into a folder that appears complete or not at all. The caller holds the lock."""
     fresh = f"{target}.new"
-    shutil.rmtree(fresh, ignore_errors=True)  # of somebody who was killed
+    shutil.rmtree(fresh, ignore_errors=True)  # left by a process that was killed
     root = os.path.join(fresh, cache.ROOT)
     os.makedirs(root, mode=0o755)
     try:
@@ -121,7 +121,7 @@ def _unpack(source: Source, target: str, *, name: str) -> None:
 
 
 def _add_names(etc: str, root: str) -> None:
-    """The image's own users, and the job's, which is the last line of what is there."""
+    """Write the image's own users and groups plus the job's, which is the last line of each existing file."""
     for name in ("passwd", "group"):
         path = os.path.join(etc, name)
         if not os.path.exists(path):
@@ -134,7 +134,7 @@ def _add_names(etc: str, root: str) -> None:
 
 
 def _read_name_file(root: str, name: str) -> str:
-    """Read /etc/passwd or /etc/group of an image, which may have anything in its place."""
+    """Read /etc/passwd or /etc/group of an image, which may be a link or anything else there."""
     path = os.path.join(root, "etc", name)
     with contextlib.suppress(OSError), parent_below(root, path) as (at, last):
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -1,4 +1,4 @@
-"""Files that the job wrote, opened with care: it could put a link there that points at what is not its own."""
+"""Open files that the job wrote, safely: it may have put symlinks there to files that it has no access to."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator
 from danlu.transfer.errors import LocalProblem, Removed
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_FOLDER = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC  # needs no right to list it
+_FOLDER = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC  # needs no permission to list it
 
 
 @contextlib.contextmanager
 def open_regular(path: str) -> Iterator[int]:
-    """Open a regular file for reading. Raise Removed when it is none, or none any more, and LocalProblem."""
+    """Open a regular file for reading. Raise Removed when it is not (or no longer) a regular file, and LocalProblem."""
     try:
         descriptor = _open_without_links(path)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO):
-            raise Removed from error  # it became a link or a socket: not for sending
+            raise Removed from error  # it became a link or a socket, which are not uploaded
         if isinstance(error, (FileNotFoundError, NotADirectoryError)):
             raise Removed from error
         raise LocalProblem(path, error) from error
@@ -34,10 +34,10 @@ def open_regular(path: str) -> Iterator[int]:
 
 
 def walk(folder: str, leave_out: Callable[[str, str], None]) -> Iterator[str]:
-    """Find the files below a folder; say which files and folders could not be looked at."""
+    """Yield the files in a folder; report files and folders that cannot be read."""
 
     def note(error: OSError) -> None:
-        if not isinstance(error, (FileNotFoundError, NotADirectoryError)):  # gone meanwhile
+        if not isinstance(error, (FileNotFoundError, NotADirectoryError)):  # deleted meanwhile
             leave_out(str(error.filename), error.strerror or str(error))
 
     if os.path.islink(folder):
@@ -56,7 +56,7 @@ def walk(folder: str, leave_out: Callable[[str, str], None]) -> Iterator[str]:
 
 
 def _open_without_links(path: str) -> int:
-    """Open a file so that no part of its path is a symbolic link."""
+    """Open a file, failing if any part of its path is a symlink."""
     *parents, name = path.strip("/").split("/")
     folder = os.open("/" if path.startswith("/") else ".", _FOLDER)
     try:

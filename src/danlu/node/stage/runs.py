@@ -1,4 +1,4 @@
-"""Brings the journals of a task's runs to the server while the command runs: the job itself cannot reach it."""
+"""Upload the journals of a task's runs while the command runs: the job itself cannot reach the server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ JOURNAL = ".journal"
 
 
 class RunsSender:
-    """Remembers what it has sent. What the server does not take is said once, and never fails the task."""
+    """Remembers what it has sent. A rejected journal is reported once and never fails the task."""
 
     def __init__(self, api: Api, folder: Optional[str], *, say: Callable[[str], None]) -> None:
         self._api = api
@@ -28,7 +28,7 @@ class RunsSender:
         self._refused: set[str] = set()
 
     def send(self) -> None:
-        """Send what is new in all journals. Raise ServerAway when the server does not come back."""
+        """Upload new data of all journals. Raise ServerAway when the server stays unreachable."""
         if self._folder is None:
             return
         artifacts = os.path.join(self._folder, FOLDER, "")
@@ -58,7 +58,7 @@ class RunsSender:
     def _send_once(self, descriptor: int) -> None:
         header = read_run_header(descriptor)
         if header is None:
-            return  # its first frame is not whole yet
+            return  # its first frame is not complete yet
         run_id = str(header.get("run"))
         if run_id not in self._announced:
             announce(self._api, header)

@@ -1,4 +1,4 @@
-"""Objects of another S3 service, fetched with a key that the job names. Requests are signed with AWS's version 4."""
+"""Fetch objects of another S3 service with a key from the job's secrets. Requests use AWS Signature Version 4."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Bucket(NamedTuple):
 
 
 def fetch_s3(elsewhere: Elsewhere, source: Source, *, to: str, secret: str) -> int:
-    """Fetch an object, or all objects below a folder; return how many. Raise NotFetched."""
+    """Fetch an object, or all objects in a folder; return how many. Raise NotFetched."""
     parts = urlsplit(source.url)
     key_id, colon, key = secret.partition(":")
     if not colon or not key_id or not key:
@@ -73,7 +73,7 @@ def _objects(elsewhere: Elsewhere, bucket: _Bucket, prefix: str) -> Iterator[str
 
 
 def _below(folder: str, path: str) -> str:
-    """Join, and refuse a name that would leave the folder."""
+    """Join paths, and reject names that would leave the folder."""
     names = path.split("/")
     if any(name in ("", ".", "..") for name in names) or "\0" in path:
         raise NotFetched(f"{path!r} is not a path below a folder")
@@ -81,7 +81,7 @@ def _below(folder: str, path: str) -> str:
 
 
 def signed(bucket: _Bucket, url: str, *, headers: Mapping[str, str], at: float) -> dict[str, str]:
-    """The headers of a GET, with its signature."""
+    """Return the headers of a signed GET."""
     parts, moment = urlsplit(url), time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(at))
     day = moment[:8]
     all_headers = {"host": parts.netloc, "x-amz-content-sha256": _NO_BODY, "x-amz-date": moment}

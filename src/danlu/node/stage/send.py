@@ -1,4 +1,4 @@
-"""Brings the outputs of a task to the store: new and changed files, each whole."""
+"""Upload the outputs of a task to the store: new and changed files, each as a whole."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from danlu.transfer.keys import why_no_key
 from danlu.transfer.object_upload import OneProblem, Outgoing, send_objects
 
 MAX_CHANGES = 5
-"""How often a file that changes while it is read is read again in the last pass."""
+"""How often the last pass retries a file that changes while it is read."""
 
 MAX_NAMED, MAX_NAME = 3, 200
-"""How many of the files that could not be stored are named, and at what length."""
+"""How many failed files a message names, and the maximum length of a name."""
 
 
 class Version(NamedTuple):
-    """What tells one state of a file from the next without reading it."""
+    """Detects changes of a file without reading it."""
 
     size_bytes: int
     mtime_ns: int
@@ -29,23 +29,23 @@ class Version(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Where a file goes."""
+    """Where a file is uploaded to."""
 
     bucket: str
     key: str
 
 
 class LeftOut(NamedTuple):
-    """A file that could not be stored, as it was then, and why."""
+    """A file that could not be uploaded, with its version and the reason."""
 
     version: Version | None
     why: str
 
 
 class Sender:
-    """Remembers what the store has. Symbolic links, devices and sockets are not sent.
+    """Remembers what the store has. Symlinks, devices and sockets are skipped.
 
-    A file that the store does not take, or that cannot be read, does not keep the others from being sent.
+    A file that is rejected or cannot be read does not prevent the upload of others.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Sender:
         sent: dict[str, list[int]],
         say: Callable[[str], None],
     ) -> None:
-        """`sent`: files that came from the store, as they were then."""
+        """`sent`: files that came from the store, with their version then."""
         self._api = api
         self._outputs = outputs
         self._say = say
@@ -65,7 +65,7 @@ class Sender:
         self._left_out: dict[str, LeftOut] = {}
 
     def send_settled(self) -> None:
-        """Send what was written and has not changed since the last call. For use while the command runs."""
+        """Upload files that have not changed since the last call. For use while the command runs."""
         seen: dict[str, Version] = {}
         settled = []
         for path, target in self._find(is_last=False):
@@ -79,9 +79,9 @@ class Sender:
         self._send_all(settled, is_last=False)
 
     def send_all(self) -> str:
-        """Send whatever the store has not got. For use when the command has ended.
+        """Upload everything that the store does not have. For use when the command has ended.
 
-        Return a sentence about the files that could not be stored; empty when all could be.
+        Return a sentence about the files that could not be uploaded; empty when all were.
         """
         self._left_out = {}
         found = list(self._find(is_last=True))
@@ -99,7 +99,7 @@ class Sender:
                 yield path, Target(bucket, key)
 
     def _send_all(self, found: list[tuple[str, Target]], *, is_last: bool) -> None:
-        """Send them. One that changes meanwhile is sent again, a few times, when this is the last chance."""
+        """Upload files. In the last pass, retry those that change meanwhile a few times."""
         left = found
         for _ in range(MAX_CHANGES if is_last else 1):
             left = self._send(left) if left else []
@@ -107,7 +107,7 @@ class Sender:
             self._leave_out(path, "it did not stop changing")
 
     def _send(self, found: list[tuple[str, Target]]) -> list[tuple[str, Target]]:
-        """Return those that changed as they were sent."""
+        """Upload once; return the files that changed during the upload."""
         versions: dict[str, Version] = {}
         files: list[Outgoing] = []
         changed: list[tuple[str, Target]] = []
@@ -138,7 +138,7 @@ class Sender:
             self._leave_out(path, problem.why)
         elif isinstance(problem, Refused):
             if problem.status in (401, 403) or not 400 <= problem.status < 500:
-                raise problem  # this is not about the one file
+                raise problem  # not specific to this file
             self._leave_out(path, f"{problem.status} {problem.message}")
 
     def _leave_out(self, path: str, why: str) -> None:

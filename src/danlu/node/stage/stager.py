@@ -1,10 +1,10 @@
-"""Fetches the inputs of a task, or uploads its outputs. Runs beside the sandbox, with the server in reach.
+"""Fetch the inputs of a task, or upload its outputs. Runs outside the sandbox, with access to the server.
 
     python -I -S stager.py in|out FOLDER
 
-Uploads go on until standard input ends, which says that the command has; then the last pass is made. A failure is one
-JSON object on standard output: {"reason": "...", "message": "..."}. Standard error is a log for people.
-When the shim is root, the stager becomes the job's own user before it touches a file that the job can change.
+Uploads until standard input ends, which signals that the command has ended; then it makes the last pass. A failure is
+one JSON object on standard output: {"reason": "...", "message": "..."}. Standard error is a log for humans. If the shim
+is root, the stager switches to the job's user before it touches files that the job can change.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from danlu.transfer.node_cache import NodeCache
 from danlu.transfer.retrying import Retry
 
 PASS_SECONDS, AFTER_PROBLEM_SECONDS = 2.0, 30.0
-"""Pause between two looks at the outputs; longer when a look itself takes long."""
+"""Minimum pause between two passes over the outputs, and the pause after a failed pass."""
 
 
 def stage_in(task: Staging, sources: Sources) -> tuple[str, str] | None:
-    """Fetch all inputs. Return reason and sentence of a failure."""
+    """Fetch all inputs. Return reason and message of a failure."""
     patience, began = task.in_patience_seconds, time.monotonic()
     try:
         fetch_all(sources, task.inputs, say=_say)
@@ -57,7 +57,7 @@ def stage_in(task: Staging, sources: Sources) -> tuple[str, str] | None:
 
 
 def stage_out(task: Staging) -> tuple[str, str] | None:
-    """Upload until standard input ends, and then what is left. Return reason and sentence of a failure."""
+    """Upload until standard input ends, then what is left. Return reason and message of a failure."""
     patience = task.out_patience_seconds
     api = _api(task, patience)
     sender = Sender(api, task.outputs, sent=task.fetched, say=_say)
@@ -70,7 +70,7 @@ def stage_out(task: Staging) -> tuple[str, str] | None:
             runs.send()
             artifacts.send()
             sender.send_settled()
-        except Exception as problem:  # there is time; the last pass decides
+        except Exception as problem:  # not final: the last pass decides
             _say(f"{type(problem).__name__}: {problem}")
             pause = AFTER_PROBLEM_SECONDS
         else:
@@ -91,7 +91,7 @@ def _api(task: Staging, patience_seconds: float) -> Api:
 
 
 def _is_last(pause_seconds: float) -> bool:
-    """Wait; say whether no more files will come."""
+    """Wait; return True when standard input has ended."""
     if not select.select([0], [], [], pause_seconds)[0]:
         return False
     return not os.read(0, 4096)
@@ -101,31 +101,31 @@ def _say(line: str) -> None:
     try:
         print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), line, file=sys.stderr, flush=True)
     except OSError:
-        return  # a full disk takes the log, not the transfer
+        return  # a full disk costs log lines, not the transfer
 
 
 def _open_sources(task: Staging) -> Sources:
-    """Open what the job's user may not: the cache, and the file of certificates."""
+    """Open what the job's user has no access to: the cache, and the certificate file."""
     patience, made = task.in_patience_seconds, None
     if any(one.source.startswith((WEB, S3)) for one in task.inputs):
         made = Elsewhere(task.elsewhere, Retry(patience, say=_say), secrets=_read_secrets())
 
     def elsewhere() -> Elsewhere:
-        assert made is not None  # an input asked for it
+        assert made is not None  # only called for inputs of this kind
         return made
 
     return Sources(_api(task, patience), _open_cache(task.cache), elsewhere)
 
 
 def _read_secrets() -> dict[str, str]:
-    """Those that inputs name, from the shim."""
+    """Read the secrets that inputs use from the shim."""
     text = sys.stdin.buffer.read()
     found: dict[str, str] = json.loads(text) if text else {}
     return found
 
 
 def _open_cache(cache: Optional[TaskCache]) -> Optional[NodeCache]:
-    """Open the folder before the job's user is taken on, who may not pass the folders above it."""
+    """Open the cache folder while still root: the job's user has no access to the folders above it."""
     if cache is None:
         return None
     try:
@@ -139,14 +139,14 @@ def _open_cache(cache: Optional[TaskCache]) -> Optional[NodeCache]:
 def _become(uid: int | None) -> None:
     if uid is None or os.geteuid() != 0:
         return
-    "localhost".encode("idna")  # loads the codec that a first connection needs, while its file can be read
+    "localhost".encode("idna")  # loads the codec for the first connection while its file can still be read
     os.setgroups([])
     os.setgid(uid)
     os.setuid(uid)
 
 
 def stage(direction: str, folder: str) -> int:
-    """Return the exit code of this process, which becomes the job's user."""
+    """Return the exit code of this process, which switches to the job's user."""
     try:
         task = read_staging(folder)
         sources = _open_sources(task) if direction == "in" else None
@@ -154,7 +154,7 @@ def stage(direction: str, folder: str) -> int:
         os.umask(0o022)
         _become(task.uid)
         failure = stage_out(task) if sources is None else stage_in(task, sources)
-    except Exception as error:  # whatever it is, what it means for the task is said
+    except Exception as error:  # report any error as a failure of the task
         _say(traceback.format_exc())
         code = "staging_failed" if direction == "in" else "upload_failed"
         failure = code, f"the stager failed: {type(error).__name__}: {error}"
@@ -164,7 +164,7 @@ def stage(direction: str, folder: str) -> int:
     if direction == "out":
         message = f"{message}; {kept_in(folder)}"
     _say(f"{reason}: {message}")
-    # a file name need not be text; a sentence is
+    # file names need not be valid text, the message must be
     shown = message.encode("utf-8", "backslashreplace").decode()
     print(json.dumps({"reason": reason, "message": shown}), flush=True)
     return 1

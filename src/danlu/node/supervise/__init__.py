@@ -1,1 +1,1 @@
-"""Starts, watches and ends one task: gang, shim, init, and what they use of the machine."""
+"""Starts, watches and ends tasks: gang, shim, init, and their parts."""

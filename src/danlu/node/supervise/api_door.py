@@ -1,4 +1,5 @@
-"""Opens the server's API inside a gang's own network: a socket listens there, and a forwarder outside serves it."""
+"""Make the server's API reachable in a gang's private network: a socket listens inside, served by a forwarder
+outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Paths in folders that a job can write to, for processes with more rights than the job: no link is followed."""
+"""Resolve paths in folders that a job can write to without following symlinks, for processes more privileged than the
+job."""
 
 from __future__ import annotations
 
@@ -7,14 +8,14 @@ import os
 import stat
 from collections.abc import Iterator
 
-FOLDER = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC  # needs no right to list it
+FOLDER = os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC  # needs no permission to list it
 
 
 @contextlib.contextmanager
 def parent_below(folder: str, path: str) -> Iterator[tuple[int, str]]:
-    """Open the folder that a path lies in, step by step from `folder`. Yield its descriptor and the last name.
+    """Open the parent folder of a path, step by step from `folder`. Yield its descriptor and the last name.
 
-    Raise OSError when something on the way is missing, or is a link.
+    Raise OSError when a part of the path is missing or a symlink.
     """
     *parents, name = os.path.relpath(path, folder).split(os.sep)
     if os.pardir in parents or name in (os.curdir, os.pardir):
@@ -31,7 +32,7 @@ def parent_below(folder: str, path: str) -> Iterator[tuple[int, str]]:
 
 
 def exists_below(folder: str, path: str) -> bool:
-    """Whether there is a file, and not a link to one."""
+    """Whether the path is a regular file, not a symlink to one."""
     try:
         with parent_below(folder, path) as (at, name):
             return stat.S_ISREG(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode)

@@ -1,4 +1,4 @@
-"""Limits of a task by control groups, version 2 or 1, where this machine lets us make them."""
+"""Limits of a task through cgroups, version 2 or 1, where this machine permits creating them."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _SHARES_PER_CPU = 1024
 
 
 class Groups(NamedTuple):
-    """The groups that one task is in: folders below /sys/fs/cgroup; empty where it is in none."""
+    """The cgroups of one task: folders below /sys/fs/cgroup; empty for missing controllers."""
 
     memory: str = ""
     cpu: str = ""
     pids: str = ""
 
     def join(self) -> None:
-        """Move this process, and all that it starts, into the groups."""
+        """Move this process and its future children into the cgroups."""
         for folder in set(self) - {""}:
             _write(f"{folder}/cgroup.procs", str(os.getpid()))
 
     def num_refused_forks(self) -> int:
-        """How often a process or thread could not be started because the task had too many."""
+        """How often a fork failed because the task had too many processes or threads."""
         try:
             with open(f"{self.pids}/pids.events") as file:
                 values = dict(line.split() for line in file)
@@ -37,7 +37,7 @@ class Groups(NamedTuple):
         return int(values.get("max", 0))
 
     def num_oom_kills(self) -> int:
-        """How many processes the kernel ended because the task asked for too much memory."""
+        """How many processes the kernel killed because the task exceeded its memory."""
         if not self.memory:
             return 0
         for name in ("memory.events", "memory.oom_control"):
@@ -50,7 +50,7 @@ class Groups(NamedTuple):
         return 0
 
     def memory_bytes(self) -> Optional[int]:
-        """Memory in use, without the part of the page cache that the kernel takes back first; None: not known."""
+        """Memory in use, without the inactive page cache, which the kernel reclaims first; None when unknown."""
         if not self.memory:
             return None
         for name, cache in (("memory.current", "inactive_file"), ("memory.usage_in_bytes", "total_inactive_file")):
@@ -70,7 +70,7 @@ class Groups(NamedTuple):
 
 
 def find_roots(name: str) -> dict[str, str]:
-    """Return controller -> how the paths of our groups begin; only what works. Leaves nothing behind."""
+    """Return controller -> path prefix of our cgroups, for controllers that work. Leaves nothing behind."""
     found = {}
     for controller in _KNOBS:
         for parent in (V2, f"{V2}/{controller}"):
@@ -81,9 +81,9 @@ def find_roots(name: str) -> dict[str, str]:
 
 
 def make_groups(roots: Mapping[str, str], name: str, limits: TaskLimits) -> tuple[Groups, list[str]]:
-    """Make the groups of a task. Return them, and sentences about what could not be set.
+    """Create the cgroups of a task. Return them, and sentences about limits that could not be set.
 
-    Where a controller has no root there are no such limits on this machine; its node says so.
+    Controllers without a root are skipped: the node already reports them as missing.
     """
     made, problems = Groups(), []
     for controller, is_wanted, set_limit, problem in (
@@ -101,7 +101,7 @@ def make_groups(roots: Mapping[str, str], name: str, limits: TaskLimits) -> tupl
         except OSError as error:
             mib, cpus = (limits.memory_bytes or 0) / 2**20, limits.cpus or 0.0
             problems.append(problem.format(mib=mib, cpus=cpus, processes=limits.max_processes, error=error))
-            if folder not in made:  # where controllers share a group it stays for the others
+            if folder not in made:  # a cgroup that other controllers share is kept
                 _remove(folder)
     return made, problems
 
@@ -112,15 +112,15 @@ _PIDS = "this task is not limited to {processes} processes: {error}"
 
 
 def remove_leftovers(roots: dict[str, str]) -> None:
-    """Remove groups of tasks that ended without doing it. Those in use cannot be removed, and stay."""
+    """Remove cgroups of tasks that ended without removing them. The kernel refuses to remove those in use."""
     for root in set(roots.values()):
         parent, prefix = os.path.split(root)
         for name in os.listdir(parent):
             folder = f"{parent}/{name}"
             if not name.startswith(prefix):
                 continue
-            with contextlib.suppress(FileNotFoundError):  # its task removed it in this moment
-                # a young one may belong to a task that is just being started
+            with contextlib.suppress(FileNotFoundError):  # its task has just removed it
+                # a new one may belong to a task that is just starting
                 if os.path.isdir(folder) and os.stat(folder).st_ctime < time.time() - YOUNG_SECONDS:
                     _remove(folder)
 
@@ -144,7 +144,7 @@ _KNOBS = {
     "cpu": ("cpu.weight", "cpu.shares"),
     "pids": ("pids.max",),
 }
-"""Controller -> files of which a group has one."""
+"""Controller -> names of its limit file, of which one exists."""
 
 
 def _limit_processes(folder: str, limits: TaskLimits) -> None:
@@ -155,17 +155,17 @@ def _limit_memory(folder: str, limits: TaskLimits) -> None:
     memory_bytes = limits.memory_bytes
     if os.path.exists(f"{folder}/memory.max"):
         _write(f"{folder}/memory.max", str(memory_bytes))
-        if os.path.exists(f"{folder}/memory.swap.max"):  # missing where swap is not counted
+        if os.path.exists(f"{folder}/memory.swap.max"):  # missing when swap accounting is off
             _write(f"{folder}/memory.swap.max", "0")
         return
     _write(f"{folder}/memory.limit_in_bytes", str(memory_bytes))
     with contextlib.suppress(OSError):
-        # without this a task could go on in swap; the file is missing where swap is not counted
+        # without it a task could use swap instead; the file is missing when swap accounting is off
         _write(f"{folder}/memory.memsw.limit_in_bytes", str(memory_bytes))
 
 
 def _weigh_cpus(folder: str, limits: TaskLimits) -> None:
-    """Cores are reserved, not capped: a task gets its share when others want theirs, and more when nobody does."""
+    """Set a share, not a cap: a task gets its cores when others compete for them, and more when they are idle."""
     cpus = limits.cpus or 0.0
     shares = max(2, int(cpus * _SHARES_PER_CPU))
     if os.path.exists(f"{folder}/cpu.weight"):
@@ -181,7 +181,7 @@ def _make(root: str, name: str) -> str:
 
 
 def _remove(folder: str) -> str:
-    """Remove a group that no process is in; return the name of no group."""
+    """Remove a cgroup without processes; return ""."""
     with contextlib.suppress(OSError):
         os.rmdir(folder)
     return ""

@@ -1,15 +1,15 @@
-"""The way into a running task: a socket in its folder that takes a command and the files that it is to use.
+"""A task's door: a socket in its folder, through which commands are started and sockets opened in the task.
 
-A client sends a `Request` as JSON together with three open files (input, output, errors; three times the same one for
-a terminal), and gets an `Answer` when the command has ended:
+A client sends a `Request` as JSON together with three open files (stdin, stdout, stderr; three times the same one for a
+terminal), and gets an `Answer` when the command has ended:
 
     {"command": ["sh"], "env": {"TERM": "xterm"}, "has_terminal": true}    ->    {"code": 0, "error": ""}
 
-Or it asks for a socket, and gets one of the task's network together with the answer, to connect it to a port there:
+Or it requests a socket. The answer then comes with an unconnected socket of the task's network:
 
     {"wants": "socket"}    ->    {"code": 0, "error": ""}
 
-Only the server's own user may open the folder, so whoever reaches the socket may use it.
+Only the server's own user can enter the folder, so a client that reaches the socket may use it.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ DOOR = "door"
 NUM_FILES = 3
 _ASK_SECONDS = 1.0
 _SOCKET_SECONDS = 10.0
-"""How long a shim may take to make a socket: it does one thing at a time, on a machine that may be busy."""
+"""How long a shim may take to create a socket: it has one thread, and its machine may be busy."""
 
 _LONGEST_BYTES = 1 << 16
 
 
 class Request(NamedTuple):
-    """A command to run beside that of the task."""
+    """An additional command to run in the task."""
 
     command: tuple[str, ...]
     env: Mapping[str, str] = {}
@@ -45,7 +45,7 @@ class Request(NamedTuple):
 
 
 class SocketRequest(NamedTuple):
-    """A socket in the network of the task."""
+    """Request for a socket in the network of the task."""
 
     wants: str = "socket"
 
@@ -58,7 +58,7 @@ class Answer(NamedTuple):
 
 
 class Door:
-    """The shim's side. Requests go on to init, which is inside of the sandbox."""
+    """The shim's side. Passes commands on to init, which is inside the sandbox."""
 
     def __init__(self, folder: str, net: Optional[network.Network] = None) -> None:
         self._net = net
@@ -77,7 +77,7 @@ class Door:
         return self._listener.fileno()
 
     def answer(self, init: Optional[InitProcess]) -> None:
-        """Let the next one in. Init takes orders in turn, so the job's own command comes first; None: there is none."""
+        """Accept one request. `init` is None when no command runs; it gets the job's own command before any request."""
         try:
             asking, _ = self._listener.accept()
         except OSError:
@@ -105,25 +105,25 @@ class Door:
                 os.close(file)
 
     def _give_socket(self, asking: socket.socket) -> None:
-        """Never one of the machine's network: whoever has it could reach everything there."""
+        """Only for tasks with a private network: a socket of the machine's network could connect to anything there."""
         if self._net is None:
             raise OSError("it has no network of its own, so its ports cannot be told from those of the machine")
         with network.socket_inside(self._net) as made, asking:
             socket.send_fds(asking, [json.dumps(encode(Answer(0))).encode() + b"\n"], [made.fileno()])
 
     def ended(self, event: Executed) -> None:
-        """Say how a command ended, or why it did not begin."""
+        """Report how a command ended, or why it did not start."""
         asking = self._asking.pop(event.id, None)
         if asking is not None:
             _reply(asking, Answer(event.code, event.error))
 
     def close(self) -> None:
-        """Let nobody in any more."""
+        """Accept no more requests."""
         self._listener.close()
 
 
 def open_door(folder: str, net: network.Network | None) -> Door | None:
-    """Open the door of a task. None where it cannot be, such as on a file system without sockets: a task needs none."""
+    """Open the door of a task. None when that fails, as on file systems without sockets: tasks can run without one."""
     try:
         return Door(folder, net)
     except OSError as error:
@@ -132,24 +132,24 @@ def open_door(folder: str, net: network.Network | None) -> Door | None:
 
 
 def _reply(asking: socket.socket, answer: Answer) -> None:
-    with contextlib.suppress(OSError), asking:  # nobody listens any more
+    with contextlib.suppress(OSError), asking:  # the client has disconnected
         asking.sendall(json.dumps(encode(answer)).encode() + b"\n")
 
 
 def read_answer(text: bytes) -> Answer:
-    """Read what the door replied. Raise ValueError."""
+    """Parse a reply of the door. Raise ValueError."""
     return decode(Answer, parse(text))
 
 
 def knock(folder: str, request: Request, files: list[int]) -> socket.socket:
-    """Ask for a command in a task. Raise OSError when nobody is there to hear it, or not soon."""
+    """Run a command in a task. Raise OSError when the task does not accept it in time."""
     asking = _ask(folder, request, files)
     asking.settimeout(None)
     return asking
 
 
 def ask_for_socket(folder: str) -> socket.socket:
-    """A new socket in the network of a task. Raise OSError when there is none, or not soon."""
+    """Return a new socket in the network of a task. Raise OSError when it has none, or does not answer in time."""
     with _ask(folder, SocketRequest(), []) as asking:
         asking.settimeout(_SOCKET_SECONDS)
         text, files, _, _ = socket.recv_fds(asking, _LONGEST_BYTES, 1)
@@ -174,7 +174,7 @@ def _ask(folder: str, request: Union[Request, SocketRequest], files: list[int]) 
 
 @contextlib.contextmanager
 def _short(folder: str) -> Iterator[str]:
-    """A short name for a folder, for as long as it is needed: names of sockets have 107 bytes at most."""
+    """Yield a short path for a folder, valid inside the context: socket paths are limited to 107 bytes."""
     held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield f"/proc/self/fd/{held}"

@@ -1,4 +1,4 @@
-"""The shim's side of a task's environment: having it made, and holding it for as long as the task lives."""
+"""The shim's side of a task's environment: have it built, and keep it from being removed while the task lives."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 def make_environment(
     folder: str, task: Task, *, env: Mapping[str, str], groups: Groups, net: Optional[network.Network]
 ) -> StagerProcess:
-    """Start the step. What makes an environment is in the control groups and the network of the task."""
+    """Start the step that finds or builds the environment, in the cgroups and the network of the task."""
     assert task.environment is not None
 
     def enter() -> None:
         if _is_there(folder, task, variables):
             os._exit(0)
-        groups.join()  # takes the kernel some 16 ms
+        groups.join()  # takes the kernel about 16 ms
         if net is not None:
             network.enter(net)
 
@@ -35,17 +35,17 @@ def make_environment(
 
 
 def _is_there(folder: str, task: Task, variables: Mapping[str, str]) -> bool:
-    """Look before a program is started that could make it: most tasks find theirs."""
+    """Look for an existing environment before starting the program that builds one: most tasks find theirs."""
     from danlu.node.environment.find import find_environment
 
     try:
         return find_environment(folder, task, variables=variables)
-    except Exception:  # this is a fork of the shim and must not go on as one; that program meets and tells the same
+    except Exception:  # this fork of the shim must not continue; the program that follows reports the error
         return False
 
 
 def hold_environment(folder: str) -> bool:
-    """Keep it from being removed until this process ends; False when that has happened already."""
+    """Keep the environment from being removed until this process ends; False when it has been removed already."""
     return hold(os.path.realpath(os.path.join(folder, ENVIRONMENT))) is not None
 
 

@@ -1,15 +1,15 @@
-"""Carries the API from a gang's own network to the server, and nothing else.
+"""Forwards API requests from a gang's private network to the server, and nothing else.
 
     python -I -S forwarder.py LISTEN_FD LEASH_FD SERVER_URL [SOURCE]
 
-LISTEN_FD is a socket that listens inside the gang's network; this process runs outside of it. LEASH_FD is the reading
-end of a pipe that the gang's shims hold: the forwarder exits when it closes. SOURCE is the address of loopback that
-requests come from if the server is on this machine; any when left out or empty.
+LISTEN_FD is a socket that listens inside the gang's network; this process runs outside. LEASH_FD is the read end of a
+pipe that the gang's shims hold open: the forwarder exits when it closes. SOURCE is the loopback address from which
+requests are sent if the server is on this machine; any when omitted or empty.
 
-Every connection carries one request. Only paths below PREFIXES pass, to SERVER_URL only, and not those where people
-sign in: all jobs come from the address of their node, and one that guesses passwords would keep people out there.
-Bodies are framed strictly (Content-Length or chunked, never both), so that no second request can hide behind the first.
-Cookies and forwarding headers are dropped: a job proves who it is with a token.
+Every connection carries one request. Only paths below PREFIXES are forwarded, to SERVER_URL only, and no sign-in paths:
+all jobs share the address of their node, so a job that guesses passwords would get its users locked out. Bodies are
+framed strictly (Content-Length or chunked, never both), so that no second request can be smuggled behind the first.
+Cookies and forwarding headers are dropped: jobs authenticate with a token.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CHUNK_BYTES = 256 << 10
 MAX_CONNECTIONS = 128
 HEAD_SECONDS = 30.0
 IDLE_SECONDS = 300.0
-"""The longest silence in either direction; event streams send a sign of life every 15 s."""
+"""Maximum silence in either direction; event streams send a keep-alive every 15 s."""
 
 CONNECT_SECONDS = 10.0
 NOBODY = 65534
@@ -49,7 +49,7 @@ _HEADER_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\r\n\0]*?)[ 
 
 
 class Rejected(Exception):
-    """A request that does not pass."""
+    """A request that is not forwarded."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -57,13 +57,13 @@ class Rejected(Exception):
 
 
 class Target(NamedTuple):
-    """The server."""
+    """Address of the server."""
 
     host: str
     port: int
     is_tls: bool
     prefix: str
-    """What stands before /api/v1 in its address."""
+    """Path before /api/v1 in its URL."""
 
     @property
     def authority(self) -> str:
@@ -72,10 +72,10 @@ class Target(NamedTuple):
 
 
 class Head(NamedTuple):
-    """A checked request without its body."""
+    """A validated request without its body."""
 
     data: bytes
-    """As it is sent on."""
+    """As it is forwarded."""
 
     length: int
     is_chunked: bool
@@ -90,7 +90,7 @@ def parse_target(url: str) -> Target:
 
 
 def parse_head(data: bytes, target: Target) -> Head:
-    """Check a request and rewrite it for the server. Raise Rejected."""
+    """Validate a request and rewrite it for the server. Raise Rejected."""
     first, *lines = data.split(b"\r\n")
     found = _REQUEST_LINE.fullmatch(first)
     if found is None:
@@ -137,7 +137,7 @@ class Forwarder:
         self._places = asyncio.Semaphore(MAX_CONNECTIONS)
 
     async def serve(self, listening: socket.socket, leash: int) -> None:
-        """Serve until the other end of the leash is closed."""
+        """Serve until the other end of the leash closes."""
         ended = asyncio.Event()
         loop = asyncio.get_running_loop()
         loop.add_reader(leash, ended.set)
@@ -155,7 +155,7 @@ class Forwarder:
         except Rejected as rejected:
             await _answer(writer, rejected.status, "NotAllowed", str(rejected))
         except (OSError, EOFError, asyncio.TimeoutError, asyncio.LimitOverrunError):
-            pass  # one side hung up or fell silent; the other one sees its connection end
+            pass  # one side disconnected or timed out; the other side sees its connection closed
         finally:
             await _close(writer)
 
@@ -179,7 +179,7 @@ class Forwarder:
             await asyncio.wait_for(to_server.drain(), IDLE_SECONDS)
             sending = asyncio.ensure_future(_send_body(head, reader, to_server))
             try:
-                # the answer may come before the whole body is sent: a refusal, for one
+                # the response may arrive before the whole body is sent, for example an error
                 await _copy(from_server, writer)
             finally:
                 sending.cancel()
@@ -209,12 +209,12 @@ async def _send_body(head: Head, reader: asyncio.StreamReader, writer: asyncio.S
         writer.write(b"\r\n")  # no trailers
         await writer.drain()
     except (Rejected, EOFError, asyncio.TimeoutError, asyncio.LimitOverrunError):
-        writer.close()  # the server must not take half a body for a whole one
+        writer.close()  # the server must not take an incomplete body for a complete one
         raise
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, size: Optional[int] = None) -> None:
-    """Copy this many bytes, or to the end. Raise EOFError when fewer come."""
+    """Copy `size` bytes, or until the end. Raise EOFError when there are fewer."""
     left = size
     while left is None or left > 0:
         wanted = CHUNK_BYTES if left is None else min(CHUNK_BYTES, left)
@@ -243,7 +243,7 @@ async def _close(writer: asyncio.StreamWriter) -> None:
 
 
 def _can_bind(address: str) -> bool:
-    """Whether this machine lets everybody use all of 127.0.0.0/8, as Linux does."""
+    """Whether this machine allows binding to all of 127.0.0.0/8, as Linux does."""
     if not address:
         return False
     try:
@@ -255,7 +255,7 @@ def _can_bind(address: str) -> bool:
 
 
 def drop_rights() -> None:
-    """What a job sends is read by nobody's process: it needs its sockets and nothing else."""
+    """Switch to an unprivileged user: this process parses untrusted requests and needs only its sockets."""
     if os.geteuid() == 0:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)

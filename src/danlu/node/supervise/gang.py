@@ -1,6 +1,6 @@
-"""Starts the shims of an attempt's tasks on this machine, detached. With addresses they get a network of their own.
+"""Start the shims of an attempt's tasks on this machine, detached, and in a private network if the gang has addresses.
 
-On failure the answer is one sentence; shims that have started by then are for the caller to stop.
+On failure the answer is one sentence; the caller must stop shims that have started by then.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from danlu.node.task import Gang, TaskUnreadable
 
 
 def start(gang: Gang, own: Sequence[int]) -> str:
-    """Start all shims; return what went wrong, or nothing. `own`: descriptors that they must not hold."""
+    """Start all shims; return an error message, or "". `own`: descriptors that the shims must not inherit."""
     net = network.make_network(list(gang.addresses)) if gang.addresses else None
     if net is not None and gang.overlay is not None:
         overlay.join(net, gang.overlay, addresses=gang.overlay_addresses)
-    # the shims inherit the leashes of both helpers, and hold them as long as they live
+    # shims inherit the leashes of both helpers and hold them open while they live
     closed = ClosedAddresses(gang.closed_file if gang.way_out else "")
     if net is not None and gang.way_out:
         open_way_out(net, gang.way_out, closed=closed)
@@ -54,7 +54,7 @@ def start(gang: Gang, own: Sequence[int]) -> str:
 def _detach(
     folder: str, *, secrets: Mapping[str, str], net: network.Network | None, closed: ClosedAddresses, report: int
 ) -> NoReturn:
-    """Fork once more, so that nobody but init is the shim's parent, and become the shim."""
+    """Fork again, so that the shim is adopted by the machine's init, and become the shim."""
     os.setsid()
     if os.fork() != 0:
         os._exit(0)

@@ -1,10 +1,10 @@
-"""The root folder of a task that has an image: the image's files, and room for what is laid over them.
+"""The root folder of a task with an image: the image's files, and mount points for everything else.
 
-A read-only overlay of two layers, so that nothing is copied and nothing of one task is seen by another:
+It is a read-only overlay of two layers, so that nothing is copied and tasks do not see each other's files:
 
-    <task>/root   =   <task>/skeleton (empty folders and files where something will be mounted)  over  <task>/image
+    <task>/root   =   <task>/skeleton (empty folders and files as mount points)  over  <task>/image
 
-It is mounted in a mount namespace of the task's own, and goes with its last process.
+It is mounted in the task's own mount namespace, and disappears with its last process.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def make_folders(folder: str) -> None:
 
 
 def lay_out(folder: str, image: TaskImage) -> None:
-    """Make the skeleton: an empty folder or file at each path of the task that something is laid over.
+    """Create the skeleton: an empty folder or file for each path at which something is mounted.
 
-    What is laid there has to exist by now. The skeleton covers whatever the image has on the way, links included.
+    The sources must exist. The skeleton covers what the image has on the way, including symlinks.
     """
     for path in image.folders:
         os.makedirs(_in_skeleton(folder, path), mode=0o755, exist_ok=True)
@@ -49,7 +49,7 @@ def _in_skeleton(folder: str, path: str) -> str:
 
 
 def put_image(folder: str, root: str) -> None:
-    """Say which image's files it is."""
+    """Link the task's image to its unpacked files."""
     link = os.path.join(folder, IMAGE)
     if os.path.islink(link):
         os.unlink(link)
@@ -57,9 +57,9 @@ def put_image(folder: str, root: str) -> None:
 
 
 def hold_image(folder: str) -> Optional[dict[str, str]]:
-    """Keep its files from being removed until this process ends, and return the variables that it sets.
+    """Keep the image from being removed until this process ends, and return the variables that it sets.
 
-    None when they have been removed already.
+    None when it has been removed already.
     """
     if hold(os.path.dirname(os.path.realpath(os.path.join(folder, IMAGE)))) is None:
         return None
@@ -69,22 +69,22 @@ def hold_image(folder: str) -> Optional[dict[str, str]]:
 
 
 def mount_root(folder: str) -> None:
-    """Mount the root folder, seen by this process and its children only. Changes the working directory.
+    """Mount the root folder for this process and its children only. Changes the working directory.
 
-    Who is not root does it in a user namespace (Linux 5.11); the sandbox inside of it has one more.
+    A process that is not root uses a user namespace (needs Linux 5.11); the sandbox inside adds another.
     """
     if os.geteuid() == 0:
         linux.unshare(linux.CLONE_NEWNS)
     else:
         linux.enter_own_user_namespace(linux.CLONE_NEWNS)
     linux.mount("none", "/", flags=linux.MS_REC | linux.MS_PRIVATE)
-    # names from here: options know no way to write a colon or a comma that a path may hold
+    # relative paths: mount options cannot escape colons and commas in an absolute one
     os.chdir(folder)
     linux.mount("overlay", ROOT, kind="overlay", flags=linux.MS_RDONLY, options=f"lowerdir={SKELETON}:{IMAGE}")
 
 
 def why_not(folder: str) -> Optional[str]:
-    """Try it with two empty layers, in a child. Return what went wrong."""
+    """Try to mount an overlay of empty layers, in a child. Return the error; None when it works."""
     for name in (ROOT, SKELETON, IMAGE):
         os.mkdir(os.path.join(folder, name))
     said, say = os.pipe()

@@ -1,13 +1,13 @@
-"""The first process of a task: starts the command, collects its dead, and ends all of its processes.
+"""The first process of a task: starts the command, reaps children, and ends all processes of the task.
 
     python -I -S init.py CONTROL_FD UID ROOT
 
-Before anything else it changes its root folder to that of the task's image (ROOT) and becomes the job's user (UID), if
-there are such: from then on it has no more rights than the job has, and needs none. It can signal the job's processes
-because they are of the same user; they cannot trace it or read its memory, and signals of theirs do not end pid 1.
+First it changes its root to that of the task's image (ROOT) and switches to the job's user (UID), if these are given.
+From then on it has no more rights than the job, and needs none: it can signal the job's processes because they belong
+to the same user. They cannot trace it or read its memory, and their signals do not end pid 1.
 
-It talks to the shim over a socket (`orders.py`). The environment of the job arrives there, not with exec, so that
-nothing in it (LD_PRELOAD) reaches a process outside. When the shim is gone the socket closes, and everything ends.
+It talks to the shim over a socket (`orders.py`). The job's environment arrives there and not with exec, so that no
+variable in it (LD_PRELOAD) affects a process outside. When the shim dies the socket closes, and everything ends.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ AFTER_END_SECONDS = 2.0
 """How long processes that the command left behind may take to end after SIGTERM."""
 
 NUM_FILES = 3
-"""Input, output and errors of another command."""
+"""stdin, stdout and stderr of an additional command."""
 
 _FOREVER = 3600.0
 _RESET = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ)
-"""What Python or this script does not leave as it was."""
+"""Signals for which Python or this script changes the default action."""
 
 _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 4, 36
 _LINUX_CAPABILITY_VERSION_3 = 0x20080522
@@ -57,7 +57,7 @@ class Init:
         self._is_alone = False
         self._started: Optional[Start] = None
         self._files: list[int] = []
-        """Received, and not yet used by a command."""
+        """Received files that no command uses yet."""
         self._executed: dict[int, int] = {}
 
     def run(self) -> None:
@@ -91,7 +91,7 @@ class Init:
             os.set_inheritable(file, False)
         self._files += files
         if not piece:
-            # nobody watches any more
+            # the shim is dead
             self._kill()
             self._is_alone = True
             return
@@ -106,7 +106,7 @@ class Init:
                 self._execute(order)
 
     def _tell(self, event: Event) -> None:
-        with contextlib.suppress(OSError):  # the shim is gone; the closed socket says the same
+        with contextlib.suppress(OSError):  # the shim is dead, which the closed socket reports too
             os.write(self._control, orders.write(event))
 
     def _start(self, order: Start) -> None:
@@ -117,10 +117,10 @@ class Init:
         self._tell(problem if problem is not None else Started(time.time()))
 
     def _execute(self, order: Execute) -> None:
-        """Start another command beside the one of the job, with the same rights and what that one was given."""
+        """Start an additional command, with the same rights and variables as that of the job."""
         files, self._files = self._files[:NUM_FILES], self._files[NUM_FILES:]
         if self._started is not None and self._main and self._kill_at is None:
-            # the environment of the process holds what setup exported
+            # the process's environment includes what setup exported
             env = {**(environment_of(self._main) or self._started.env), **order.env}
             another = self._started._replace(command=order.command, env=env)
             pid, problem = _fork(another, _Beside(files, order.has_terminal))
@@ -142,7 +142,7 @@ class Init:
             self._is_alone = True
 
     def _collect(self) -> None:
-        """Take leave of every child that ended. All processes of a task are children here sooner or later."""
+        """Reap every child that ended. Orphans of the task become children of this process."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -160,10 +160,10 @@ class Init:
                 self._tell(Executed(self._executed.pop(pid), code=_exit_code(status)))
 
     def _terminate(self, *, spared: Sequence[str]) -> None:
-        """Signal every process once, and none that a handler starts afterwards to save its work.
+        """Send SIGTERM to every process once, but not to those that a handler starts afterwards to save its work.
 
-        They are halted first: a list of processes that run is out of date as soon as it is read. Spared programs are
-        left to end when what they started does.
+        Processes are stopped with SIGSTOP first, because a list of running processes is outdated at once. Spared
+        programs get no signal: they end when the processes that they wait for do.
         """
         halted: set[int] = set()
         for _ in range(20):
@@ -174,7 +174,7 @@ class Init:
                 _signal(pid, signal.SIGSTOP)
             halted.update(new)
         for pid in self._executed:
-            _signal(pid, signal.SIGHUP)  # a shell that somebody types into does not mind SIGTERM
+            _signal(pid, signal.SIGHUP)  # an interactive shell ignores SIGTERM
         for number in (signal.SIGTERM, signal.SIGCONT):
             for pid in halted:
                 _signal(pid, number)
@@ -188,11 +188,11 @@ class Init:
                 return
             self._collect()
             time.sleep(0.002)
-        # what is left hangs in the kernel; look again soon
+        # what is left hangs in the kernel; try again soon
         self._kill_at = time.monotonic() + 1.0
 
     def _members(self) -> list[int]:
-        """All living processes of the task except this one."""
+        """Return all living processes of the task except this one."""
         parents = processes()
         if self._is_namespace:
             return [pid for pid in parents if pid != 1]
@@ -200,14 +200,14 @@ class Init:
 
 
 class _Beside(NamedTuple):
-    """What another command has of its own."""
+    """Files of an additional command."""
 
     files: Sequence[int]
     has_terminal: bool
 
 
 def _fork(order: Start, beside: Optional[_Beside] = None) -> tuple[int, Optional[NotStarted]]:
-    """Start a command. Return its pid, and what kept it from being executed, if something did."""
+    """Start a command. Return its pid, and the error when it could not be executed."""
     failed, fail = os.pipe2(os.O_CLOEXEC)
     pid = os.fork()
     if pid == 0:
@@ -236,8 +236,8 @@ def _become(order: Start, beside: Optional[_Beside], fail: int) -> NoReturn:
         code, text = error.errno or errno.EIO, error.strerror or str(error)
     except ValueError as error:
         code, text = errno.EINVAL, str(error)
-    finally:  # nothing may go on here as a second init
-        # a pipe takes 4096 bytes at once
+    finally:  # this forked process must not continue as a second init
+        # a write to a pipe is atomic up to 4096 bytes
         os.write(fail, orders.write(NotStarted(code, word[:500], text[:500])))
         os._exit(126 if code == errno.EACCES else 127)
 
@@ -259,7 +259,7 @@ def _exit_code(status: int) -> int:
 
 
 def give_up_rights(uid: Optional[int], root: str) -> None:
-    """Become the job's user, in the root folder of its image, without a capability. Nothing leads back."""
+    """Switch to the image's root and the job's user. Cannot be undone."""
     if root:
         os.chroot(root)
         os.chdir("/")
@@ -267,7 +267,7 @@ def give_up_rights(uid: Optional[int], root: str) -> None:
         os.setgroups([])
         os.setgid(uid)
         os.setuid(uid)
-    sys.path.clear()  # everything is loaded; what an image has at these paths is not ours
+    sys.path.clear()  # all modules are loaded; never import from these paths in an image
 
 
 def main() -> None:
@@ -277,13 +277,13 @@ def main() -> None:
     control, uid, root = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     os.set_inheritable(control, False)
     if os.getpid() != 1:
-        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # adopt what detaches itself, to end it with the task
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # adopt detached processes, so that they end with the task
     else:
         give_up_rights(int(uid) if uid else None, root)
         none = struct.pack("6I", *[0] * 6)
         if libc.capset(struct.pack("Ii", _LINUX_CAPABILITY_VERSION_3, 0), none) != 0:
             sys.exit(f"danlu: capabilities cannot be dropped: {os.strerror(ctypes.get_errno())}")
-        # the job is the same user, and must neither trace nor read what talks to the shim
+        # the job has the same uid, and must not trace this process or read its memory
         libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     Init(control).run()
 

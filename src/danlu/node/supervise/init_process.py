@@ -1,4 +1,4 @@
-"""The shim's side of init: starting it, in its sandbox where there is one, and talking to it."""
+"""The shim's side of init: start it, in the sandbox if there is one, and exchange messages with it."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from danlu.node.task import Task
 
 MAX_LINE_BYTES = 1 << 16
 ORDER_SECONDS = 5.0
-"""How long init may take to receive an order."""
+"""How long to wait for init to receive an order."""
 
 BARE_ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
 
 
 class Surroundings(NamedTuple):
-    """Where a task runs."""
+    """Folder, log, network and limits of a task."""
 
     folder: str
     log: int
-    """Open for appending."""
+    """Opened for appending."""
 
     net: Optional[network.Network]
     groups: Groups
@@ -42,7 +42,7 @@ class InitProcess:
     def __init__(self, pid: int, control: socket.socket) -> None:
         self.pid = pid
         self.control: Optional[socket.socket] = control
-        """None once the other side has closed it."""
+        """None once init has closed it."""
 
         self._received = b""
 
@@ -56,7 +56,7 @@ class InitProcess:
             _become_init(argv, task, around, control=theirs, parent=parent)
         theirs.close()
         order = Start(command=task.command, env=env, workdir=task.workdir, spared=task.spared)
-        with contextlib.suppress(OSError):  # it ended before it could listen; its end says so
+        with contextlib.suppress(OSError):  # it ended before it could read; its exit status says why
             ours.sendall(orders.write(order))
         ours.setblocking(False)
         return cls(pid, ours)
@@ -67,7 +67,7 @@ class InitProcess:
                 self.control.send(orders.write(Stop(grace_seconds)))
 
     def execute(self, order: Execute, files: list[int]) -> None:
-        """Have another command started. Raise OSError when init cannot take it."""
+        """Start an additional command. Raise OSError when init cannot accept it."""
         if self.control is None:
             raise OSError("its command is not running now")
         self.control.settimeout(ORDER_SECONDS)
@@ -77,7 +77,7 @@ class InitProcess:
             self.control.setblocking(False)
 
     def hear(self) -> list[Event]:
-        """Return what it has said since the last call. Raise Malformed when that makes no sense."""
+        """Return the events since the last call. Raise Malformed when one is invalid."""
         events: list[Event] = []
         while self.control is not None:
             try:
@@ -102,7 +102,7 @@ class InitProcess:
 
 
 def _whom_to_become(task: Task) -> tuple[str, str]:
-    """Init's arguments: its user id and its root folder, empty where they stay as they are."""
+    """Init's arguments for user id and root folder; empty to keep the current ones."""
     return "" if task.uid is None else str(task.uid), "" if task.image is None else task.image.root
 
 
@@ -145,7 +145,7 @@ def _become_init(argv: list[str], task: Task, around: Surroundings, *, control: 
 
 
 def _check_inputs(folder: str) -> None:
-    """Refuse inputs that are links: they are bound into the sandbox with the rights of the shim."""
+    """Reject inputs that are symlinks: the sandbox mounts them with the rights of the shim."""
     with contextlib.suppress(FileNotFoundError), os.scandir(os.path.join(folder, MOUNTS)) as entries:
         for entry in entries:
             if not (entry.is_dir(follow_symlinks=False) or entry.is_file(follow_symlinks=False)):
@@ -153,10 +153,10 @@ def _check_inputs(folder: str) -> None:
 
 
 def _limit(task: Task, around: Surroundings) -> None:
-    """Set limits that the kernel keeps for each process, and that go on to what it starts."""
+    """Set limits that the kernel enforces per process and that children inherit."""
     wanted = {resource.RLIMIT_FSIZE: around.max_file_bytes}
     if task.wrap and task.limits.max_processes and not around.groups.pids:
-        wanted[resource.RLIMIT_NPROC] = task.limits.max_processes  # of all processes of this user
+        wanted[resource.RLIMIT_NPROC] = task.limits.max_processes  # counts all processes of this user
     for kind, value in wanted.items():
         hard = resource.getrlimit(kind)[1]
         allowed = value if hard == resource.RLIM_INFINITY else min(value, hard)
@@ -164,12 +164,12 @@ def _limit(task: Task, around: Surroundings) -> None:
 
 
 def filter_words() -> list[str]:
-    """Words for bubblewrap: where it reads the filter of system calls from; none where none is known."""
+    """Return bubblewrap's option to read the seccomp filter from a pipe; empty on an unsupported architecture."""
     program = build_filter(os.uname().machine)
     if program is None:
         return []
     read, write = os.pipe()
     os.set_inheritable(read, True)
-    os.write(write, program)  # much less than a pipe takes
+    os.write(write, program)  # fits into the pipe's buffer
     os.close(write)
     return ["--seccomp", str(read)]

@@ -1,4 +1,4 @@
-"""What the verdict needs to know about a task whose processes have ended, while it can still be seen."""
+"""Collect the remaining facts about a task whose processes have ended, before its cgroups and log are gone."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def look_at_the_end(facts: Facts, task: Task, groups: Groups, *, max_file_bytes:
 
 
 def _last_line(path: str) -> str:
-    """Return the last line of a log that says something, for a message."""
+    """Return the last non-empty line of a log, for an error message."""
     with open(path, "rb") as file:
         file.seek(0, os.SEEK_END)
         file.seek(max(0, file.tell() - LAST_BYTES))

@@ -1,7 +1,7 @@
-"""The lease of a node's tasks: an agent renews it while its cluster says that the node is alive.
+"""The lease of a node's tasks: an agent renews it while its cluster reports the node as alive.
 
-The file holds a time of the clock that runs since boot, which nobody can set, and the boot it belongs to. A task whose
-lease has run out stops by itself: by then its cluster may have given up on the node and started it elsewhere.
+The file holds a time of the boot clock, which cannot be set, and the id of the boot that it belongs to. A task stops
+itself when its lease has expired: by then the cluster may have declared the node dead and started the task elsewhere.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def now() -> float:
 
 
 def renew(path: str, at: float) -> None:
-    """Note that all was well at this time (of `now`)."""
+    """Renew the lease as of this time (of `now`)."""
     fresh = f"{path}.{os.getpid()}.partial"
     with open(fresh, "w") as file:
         file.write(f"{boot_id()} {at:.3f}\n")
@@ -26,14 +26,14 @@ def renew(path: str, at: float) -> None:
 
 
 class Lease:
-    """What a shim knows of it. A lease that cannot be read is as old as when it last could."""
+    """A shim's view of the lease. While the file cannot be read, the last known time counts."""
 
     def __init__(self, lease: TaskLease | None) -> None:
         self._lease = lease
         self._renewed_at = now()
 
     def overdue(self) -> float:
-        """For how many seconds there was no word from the cluster, once that is too long; otherwise 0."""
+        """Return the seconds since the last renewal once the lease has expired; otherwise 0."""
         if self._lease is None:
             return 0.0
         try:
@@ -42,6 +42,6 @@ class Lease:
             if boot == boot_id():
                 self._renewed_at = max(self._renewed_at, float(at))
         except (OSError, ValueError):
-            pass  # the time that is known counts
+            pass  # use the last known time
         age = now() - self._renewed_at
         return age if age > self._lease.seconds else 0.0

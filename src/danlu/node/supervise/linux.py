@@ -1,4 +1,4 @@
-"""The few calls of the kernel that Python's standard library has no name for."""
+"""System calls for which Python's standard library has no function."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CLONE_NEWNET = 0x40000000
 CLONE_NEWNS = 0x00020000
 MS_RDONLY, MS_REC, MS_PRIVATE = 1, 1 << 14, 1 << 18
 OOM_SCORE = 500
-"""Of 1000; the server and the shims have 0, or less."""
+"""Of 1000; the server and the shims have 0 or less."""
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
@@ -22,31 +22,31 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def die_with_parent(signal_number: int) -> None:
-    """Have this process signalled when the thread that made it ends. Kept across exec."""
+    """Have this process signalled when the thread that created it ends. Preserved across exec."""
     _prctl(_PR_SET_PDEATHSIG, signal_number)
 
 
 def adopt_orphans() -> None:
-    """Become the parent of descendants whose own parent ends."""
+    """Become the parent of orphaned descendants (child subreaper)."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def forbid_new_privileges() -> None:
-    """Have setuid programs give no rights to this process and its children."""
+    """Make setuid programs ineffective for this process and its children."""
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
 def be_ended_first() -> None:
-    """Have the kernel end this process and its children before others when memory runs out.
+    """Have the kernel's OOM killer prefer this process and its children.
 
-    They cannot lower it again if this process has CAP_SYS_RESOURCE.
+    They cannot lower the score again if this process has CAP_SYS_RESOURCE.
     """
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write(str(OOM_SCORE))
 
 
 def name_process(name: str) -> None:
-    """Set what `ps` and `top` call this process (15 bytes)."""
+    """Set the name that `ps` and `top` show for this process (15 bytes)."""
     _prctl(_PR_SET_NAME, ctypes.create_string_buffer(name.encode()[:15]))
 
 
@@ -55,9 +55,9 @@ def unshare(flags: int) -> None:
 
 
 def enter_own_user_namespace(flags: int = 0) -> None:
-    """Have all rights over what this process makes from now on, as the same user. Only the last thread may be left.
+    """Enter a new user namespace, with all capabilities in it and the same uid. Requires a single-threaded process.
 
-    `flags` are of further namespaces, which belong to that one.
+    `flags`: further namespaces to create, which belong to it.
     """
     uid, gid = os.geteuid(), os.getegid()
     unshare(CLONE_NEWUSER | flags)
@@ -67,7 +67,7 @@ def enter_own_user_namespace(flags: int = 0) -> None:
 
 
 def enter_namespace(descriptor: int) -> None:
-    """Move this process into the namespace that an open /proc/PID/ns/* file stands for."""
+    """Move this process into the namespace of an open /proc/PID/ns/* file."""
     _check(_libc.setns(descriptor, 0), "setns")
 
 

@@ -1,7 +1,7 @@
-"""A copy of a task's log in a folder that belongs to somebody else: the home of the job's owner.
+"""A copy of a task's log in a folder that its user controls, the home of the job's owner.
 
-The owner may put links, pipes or devices where the copy is to be, while this runs as root. So the file is opened with
-the owner's own rights, from a folder that is held open, and no link is followed on the way.
+The owner may put symlinks, pipes or devices at the copy's path while this process runs as root. So the file is opened
+with the owner's rights, relative to an open folder, without following symlinks.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from typing import Optional
 
 PIECE_BYTES = 1 << 20
 MAX_PIECES = 16
-"""Per look, so that a chatty task does not keep its shim from listening."""
+"""Per call, so that a task with much output does not block its shim."""
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class LogCopy:
-    """Follows a log. Problems of the copy are never those of the task: after one it stays as it is."""
+    """Follows a log. A failed write ends the copy, not the task."""
 
     def __init__(self, log: str, folder: str, path: str, *, uid: Optional[int]) -> None:
-        """Begin an empty copy at `path` below `folder`. Raise OSError when that cannot be."""
+        """Create an empty copy at `path` below `folder`. Raise OSError when that fails."""
         self._log = os.open(log, os.O_RDONLY | os.O_CLOEXEC)
         self._copied = 0
         self._target: Optional[int] = None
@@ -36,7 +36,7 @@ class LogCopy:
             os.close(home)
 
     def follow(self, *, is_last: bool = False) -> None:
-        """Copy what is new; at the last call, all of it."""
+        """Copy new data; with `is_last`, all that is left."""
         num_pieces = 0
         while self._target is not None and (is_last or num_pieces < MAX_PIECES):
             piece = os.pread(self._log, PIECE_BYTES, self._copied)
@@ -52,7 +52,7 @@ class LogCopy:
 
 @contextlib.contextmanager
 def _acting_as(uid: Optional[int]) -> Iterator[None]:
-    """Have the rights of a user for a moment. The shim has one thread, so nothing else is done meanwhile."""
+    """Take on a user's rights for a moment. Safe because the shim has one thread."""
     if uid is None or os.geteuid() != 0:
         yield
         return

@@ -1,10 +1,10 @@
-"""A network of its own for a gang: a namespace with one address per task, on `lo` and on `eth0`.
+"""The private network of a gang: a network namespace with one address per task, on `lo` and on `eth0`.
 
-What the tasks say to each other passes `lo`, whichever interface they name. `eth0` is there for scripts that name it,
-as guides do (`btl_tcp_if_include eth0`); where the kernel has no veth, there is only `lo`.
+Traffic between the tasks goes through `lo`, whichever interface they name. `eth0` exists for scripts that name it, as
+guides do (`btl_tcp_if_include eth0`); on kernels without veth there is only `lo`.
 
-The namespace has no name and no mount. It lives as long as somebody holds a descriptor of it or runs inside it, so
-the kernel removes it with the gang's last shim, however that ends: there is nothing to clean up after a crash.
+The namespace has no name and no mount. It lives as long as a process holds its descriptor or runs inside it, so the
+kernel removes it with the gang's last shim, and a crash leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _RTM_NEWLINK, _RTM_NEWADDR, _NLM_F_REQUEST, _NLM_F_ACK, _NLM_F_CREATE = 16, 20, 
 _NLMSG_ERROR, _IFA_ADDRESS, _IFA_LOCAL = 2, 1, 2
 _IFLA_IFNAME, _IFLA_LINKINFO, _IFLA_INFO_KIND, _IFLA_INFO_DATA, _VETH_INFO_PEER = 3, 18, 1, 2, 1
 OUTER, INNER = "eth0", "eth0-peer"
-"""The two ends of a pair, both in the namespace. The second only makes the first one run."""
+"""The two ends of a veth pair, both in the namespace. The second only exists to bring up the first."""
 
 
 class Network(NamedTuple):
-    """Descriptors of the namespaces. `user` is there only when the maker was not root."""
+    """Descriptors of the namespaces. `user` is None when root created them."""
 
     net: int
     user: Optional[int]
 
 
 def make_network(addresses: list[str]) -> Network:
-    """Make a network with these addresses. Raise OSError when this machine does not allow it."""
+    """Create a network with these addresses. Raise OSError when this machine does not permit it."""
     if os.geteuid() == 0:
         return _make_as_root(addresses)
     return _make_as_user(addresses)
@@ -48,9 +48,10 @@ def enter(network: Network) -> None:
 
 
 def socket_inside(network: Network) -> socket.socket:
-    """A new TCP socket of that network, for this process to bind or connect. Raise OSError.
+    """Return a new, unconnected TCP socket of that network. Raise OSError.
 
-    A child makes it, because a user namespace cannot be left again. A socket stays in the network it was made in.
+    A child creates it, because a process cannot leave a user namespace again. A socket stays in the network in which it
+    was created.
     """
     ours, theirs = socket.socketpair()
     with ours, theirs:
@@ -86,7 +87,7 @@ def _make_as_root(addresses: list[str]) -> Network:
 
 
 def _make_as_user(addresses: list[str]) -> Network:
-    """A user namespace cannot be left again, so a child makes both; their descriptors keep them alive."""
+    """Create both in a child, because a process cannot leave a user namespace again; descriptors keep them alive."""
     told_parent, tell_parent = os.pipe()
     told_child, tell_child = os.pipe()
     child = os.fork()
@@ -127,7 +128,7 @@ def _bring_up(addresses: list[str]) -> None:
 
 
 def _make_pair(link: socket.socket) -> bool:
-    """Make `eth0`, running. Return False where the kernel cannot."""
+    """Create `eth0` and bring it up. Return False when the kernel cannot."""
     peer = attribute(_VETH_INFO_PEER, _LINK + attribute(_IFLA_IFNAME, INNER.encode()))
     kind = attribute(_IFLA_INFO_KIND, b"veth") + attribute(_IFLA_INFO_DATA, peer)
     body = _LINK + attribute(_IFLA_IFNAME, OUTER.encode()) + attribute(_IFLA_LINKINFO, kind)
@@ -136,7 +137,7 @@ def _make_pair(link: socket.socket) -> bool:
     except OSError:
         return False
     for name in (OUTER, INNER):
-        with contextlib.suppress(OSError):  # else the two greet each other, and that is counted as the job's traffic
+        with contextlib.suppress(OSError):  # otherwise IPv6 discovery between them counts as traffic of the job
             _write(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6", "1")
     bring_up(INNER)
     return True
@@ -157,7 +158,7 @@ def add_address(link: socket.socket, address: str, *, index: int, prefix_length:
 
 
 def ask(link: socket.socket, kind: int, body: bytes, *, what: str, flags: int = 0) -> None:
-    """Send one request of rtnetlink, and raise OSError when the kernel says no."""
+    """Send one rtnetlink request. Raise OSError when the kernel rejects it."""
     flags |= _NLM_F_REQUEST | _NLM_F_ACK | _NLM_F_CREATE
     link.send(struct.pack("IHHII", 16 + len(body), kind, flags, 1, 0) + body)
     answer = link.recv(4096)

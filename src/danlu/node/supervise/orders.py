@@ -1,4 +1,4 @@
-"""What shim and init say to each other over their socket: one JSON object per line, `is` names its kind.
+"""Messages between shim and init over their socket: one JSON object per line; `is` names its type.
 
 shim -> init    {"is": "start", "command": [...], ...}    {"is": "stop", "grace_seconds": 30}
                 {"is": "execute", "id": 1, ...}           and three open files
@@ -25,13 +25,13 @@ class Start(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """End all processes: SIGTERM now, SIGKILL after the grace."""
+    """End all processes: SIGTERM now, SIGKILL after the grace period."""
 
     grace_seconds: float
 
 
 class Execute(NamedTuple):
-    """Start another command beside that of the task, with three files that come along."""
+    """Start an additional command, with three files sent along."""
 
     id: int
     command: tuple[str, ...]
@@ -52,14 +52,14 @@ class NotStarted(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """The command has ended; its children may still live."""
+    """The command has ended; its children may still run."""
 
     code: int
     at: float
 
 
 class Executed(NamedTuple):
-    """Another command has ended, or could not be started."""
+    """An additional command has ended, or could not be started."""
 
     id: int
     code: Optional[int] = None
@@ -82,14 +82,14 @@ _WORDS = {kind: word for word, kind in _KINDS.items()}
 
 
 def write(message: Union[Order, Event]) -> bytes:
-    """Return the line."""
+    """Return a message as a line."""
     fields = encode(message)
     assert isinstance(fields, dict)
     return json.dumps({"is": _WORDS[type(message)], **fields}).encode() + b"\n"
 
 
 def read(line: bytes) -> Union[Order, Event]:
-    """Read a line. Raise Malformed."""
+    """Parse a line. Raise Malformed."""
     found = parse(line)
     word = str(found.get("is"))
     if word not in _KINDS:

@@ -1,8 +1,7 @@
-"""Joins the networks of a gang's parts on several nodes into one: a VXLAN device in each, which knows its peers.
+"""Join the networks of a gang's parts on several nodes: one VXLAN device in each part, with the peers' addresses.
 
-The device is made where the node's own network is and put into the gang's namespace; what it sends leaves by the
-node's network, in UDP packets to the peers' addresses. Nothing is encrypted, no multicast is needed, and the kernel
-removes the device with the namespace. Needs root.
+The device is created in the node's own network and moved into the gang's namespace. It sends UDP packets to the peers
+through the node's network, unencrypted and without multicast. The kernel removes it with the namespace. Needs root.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ PREFIX_LENGTH = 16
 """All addresses of a gang are on one link: 10.88.0.0/16."""
 
 HEADER_BYTES = 50
-"""What VXLAN adds to each packet."""
+"""Overhead of VXLAN per packet."""
 
 _SIOCGIFADDR, _SIOCGIFMTU = 0x8915, 0x8921
 _RTM_NEWLINK, _RTM_NEWNEIGH = 16, 28
@@ -37,7 +36,7 @@ _ANYBODY = bytes(6)
 
 
 def join(net: network.Network, overlay: Overlay, *, addresses: Sequence[str]) -> None:
-    """Give the gang's namespace a link to its other parts, with these addresses on it. Raise OSError."""
+    """Connect the gang's namespace to its parts on other nodes, with these addresses. Raise OSError."""
     mtu = _mtu_of(interface_of(overlay.local)) - HEADER_BYTES
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as link:
         network.ask(link, _RTM_NEWLINK, _device(net, overlay, mtu=mtu), what=f"VXLAN {overlay.id}")
@@ -53,7 +52,7 @@ def join(net: network.Network, overlay: Overlay, *, addresses: Sequence[str]) ->
 
 
 def interface_of(address: str) -> str:
-    """The network interface of this machine with this address. Raise OSError when there is none."""
+    """Return this machine's network interface with this address. Raise OSError when there is none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         for _, name in socket.if_nameindex():
             try:
@@ -73,7 +72,8 @@ def _mtu_of(interface: str) -> int:
 
 
 def _configure(overlay: Overlay, addresses: Sequence[str]) -> None:
-    """From inside: addresses, up, and for whatever has no known owner every peer."""
+    """Inside the namespace: set addresses, bring the device up, and flood packets for unknown addresses to all
+    peers."""
     index = socket.if_nametoindex(INTERFACE)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0) as link:
         for address in addresses:

@@ -1,4 +1,4 @@
-"""The processes of this machine, or of this PID namespace, as /proc has them."""
+"""The processes of this machine or PID namespace, from /proc."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Callable
 
 
 def descendants(ancestor: int, parents: dict[int, int]) -> list[int]:
-    """Return the processes below one, given (pid -> parent) of all."""
+    """Return the descendants of a process, given pid -> parent of all processes."""
     found, grew = {ancestor}, True
     while grew:
         more = {pid for pid, parent in parents.items() if parent in found and pid not in found}
@@ -37,7 +37,7 @@ def processes() -> dict[int, int]:
 
 
 def end_descendants(spared: Sequence[int], collect: Callable[[], None]) -> None:
-    """Kill all processes below this one but some, and take leave of them, until none is left."""
+    """Kill and reap all descendants except the spared ones, until none is left."""
     for _ in range(500):
         alive = [pid for pid in descendants(os.getpid(), processes()) if pid not in spared]
         if not alive:
@@ -50,7 +50,7 @@ def end_descendants(spared: Sequence[int], collect: Callable[[], None]) -> None:
 
 
 def process_name(pid: int) -> str:
-    """Return what `ps` calls a process; nothing when it is gone."""
+    """Return the name that `ps` shows for a process; empty when it has ended."""
     try:
         with open(f"/proc/{pid}/comm") as file:
             return file.read().rstrip("\n")
@@ -59,7 +59,7 @@ def process_name(pid: int) -> str:
 
 
 def environment_of(pid: int) -> dict[str, str]:
-    """Return the variables that a process began with; nothing when they may not be read."""
+    """Return the initial environment of a process; empty when it cannot be read."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
             pairs = [os.fsdecode(pair).partition("=") for pair in file.read().split(b"\0") if b"=" in pair]

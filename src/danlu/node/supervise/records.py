@@ -1,10 +1,10 @@
-"""The files by which a shim tells what is true. All are plain, and survive a full disk.
+"""The files in which a shim records its state. They are plain files, and records survive a full disk.
 
 lock         held (flock) while the shim lives
-status.json  where the task is; its mtime is the heartbeat
-exit.json    how it ended; exists once and for ever
-log          what the command wrote
-use          what the task uses: see danlu.journal.usage
+status.json  the current phase; its mtime is the heartbeat
+exit.json    how the task ended; written once
+log          output of the command
+use          resource usage: see danlu.journal.usage
 marks        (length of the log, time) about once a second; every line has MARK_WIDTH bytes
 control      a FIFO that takes lines: stop SECONDS
 """
@@ -31,15 +31,15 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Records:
-    """Writes records whole or not at all, in blocks that were reserved while there was room."""
+    """Writes records atomically, into blocks that were reserved while there was space."""
 
     def __init__(self, folder: str, *, num_reserved: int) -> None:
-        """Raise OSError when there is no room for the reserve."""
+        """Raise OSError when there is no space for the reserve."""
         self._folder = folder
         self._spare = [self._reserve(number) for number in range(num_reserved)]
 
     def put(self, name: str, values: dict[str, Any], *, must_last: bool = False) -> bool:
-        """Replace the record; return whether there was room. `must_last` also brings it to the disk."""
+        """Replace the record; return False when the disk is full. `must_last` also syncs it to disk."""
         text = json.dumps(values).encode()
         try:
             path = self._spare.pop() if self._spare and len(text) <= RECORD_BYTES else self._reserve(-1)
@@ -62,14 +62,14 @@ class Records:
 
     def clear_reserve(self) -> None:
         for path in self._spare:
-            with contextlib.suppress(FileNotFoundError):  # the whole folder may be removed by now
+            with contextlib.suppress(FileNotFoundError):  # the whole folder may have been removed
                 os.unlink(path)
         self._spare = []
 
     def _reserve(self, number: int) -> str:
         path = os.path.join(self._folder, f".reserve.{number}")
         with open(path, "wb", buffering=0) as file:
-            # written, not fallocated: such blocks can be overwritten on a full disk without asking for more
+            # written, not fallocated: such blocks can be overwritten on a full disk
             if file.write(b" " * RECORD_BYTES) < RECORD_BYTES:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
         return path
@@ -83,7 +83,7 @@ class Marks:
         self._last = 0
 
     def add(self, length: int, now: float) -> None:
-        """Note the length of the log, if it grew since the last mark."""
+        """Record the length of the log if it grew since the last mark."""
         if length <= self._last:
             return
         line = f"{length:020d} {now:017.6f}\n".encode()
@@ -100,7 +100,7 @@ class Marks:
 
 
 def read_record(folder: str, name: str) -> Optional[dict[str, Any]]:
-    """Return a record, or None when it was never written."""
+    """Return a record; None when it does not exist."""
     try:
         with open(os.path.join(folder, name), "rb") as file:
             found = json.loads(file.read())
@@ -110,9 +110,9 @@ def read_record(folder: str, name: str) -> Optional[dict[str, Any]]:
 
 
 def take_lock(path: str, *, wait_seconds: float) -> Optional[int]:
-    """Take the lock and return its descriptor; None when another process keeps it for longer than the wait.
+    """Take the lock and return its descriptor; None when another process holds it for longer than the wait.
 
-    Whoever asks `is_locked` holds it for a moment, so one refusal means nothing.
+    `is_locked` holds the lock for a moment, so a single failure means nothing.
     """
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     give_up_at = time.monotonic() + wait_seconds
@@ -128,7 +128,7 @@ def take_lock(path: str, *, wait_seconds: float) -> Optional[int]:
 
 
 def is_locked(path: str) -> bool:
-    """Say whether a living process holds the lock."""
+    """Whether a living process holds the lock."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -143,7 +143,7 @@ def is_locked(path: str) -> bool:
 
 
 def boot_id() -> str:
-    """Return what changes when the machine is restarted."""
+    """Return an id that changes when the machine is restarted; empty when unknown."""
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
             return file.read().strip()

@@ -1,9 +1,9 @@
-"""A filter of system calls for jobs, as container engines have it: a program for the kernel's BPF machine.
+"""A seccomp filter of system calls for jobs, similar to those of container engines.
 
-Refused is what a training job has no use for and what kernel exploits begin with: new namespaces, mounts, keyrings,
-BPF, tracing, modules. Refused calls fail with EPERM. `clone3` fails with ENOSYS, because its flags cannot be looked at,
-and C libraries then use `clone`; so does what is newer than NEWEST. Programs for another architecture, 32-bit ones
-included, can make no call at all. See docs/decisions/0107.
+It blocks calls that training does not need and that kernel exploits start with: new namespaces, mounts, keyrings, BPF,
+tracing, modules. Blocked calls fail with EPERM. `clone3` fails with ENOSYS, because the filter cannot read its flags,
+and C libraries then fall back to `clone`; so do calls newer than NEWEST. Programs for another architecture, 32-bit ones
+included, cannot make any call. See docs/decisions/0107.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import struct
 from typing import NamedTuple, Optional
 
 NEWEST = 469
-"""The last call that was looked at (file_setattr, Linux 6.17). From 424 on all architectures have the same numbers."""
+"""The newest call that was reviewed (file_setattr, Linux 6.17). From 424 on all architectures use the same numbers."""
 
 
 class Architecture(NamedTuple):
     audit: int
-    """AUDIT_ARCH_*: what the kernel says that a call was made for."""
+    """AUDIT_ARCH_*: the architecture that the kernel reports for a call."""
 
     refused: tuple[int, ...]
     """Numbers of REFUSED on this architecture."""
@@ -105,13 +105,13 @@ _NEW_NAMESPACES = 0x7E020000
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET."""
 
 _TERMINAL_INPUT = (0x5412, 0x541C)
-"""TIOCSTI and TIOCLINUX: typing into a terminal that others read."""
+"""TIOCSTI and TIOCLINUX: inject input into a terminal."""
 
 _FAMILIES = (1, 2, 10, 16)
-"""AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK. AF_VSOCK, for one, leads past every network namespace."""
+"""AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK. Others are blocked: AF_VSOCK, for example, ignores network namespaces."""
 
 _PERSONALITIES = (0, 0x8, 0x20000, 0x20008, 0xFFFFFFFF)
-"""Linux, with the names of old kernels; the last one only asks. Others switch off protections."""
+"""Linux, and Linux with old version numbers; the last one only queries. Others disable protections."""
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT = 0, 4, 16, 24
@@ -121,7 +121,7 @@ _ALLOW, _ERROR = 0x7FFF0000, 0x00050000
 class _Instruction(NamedTuple):
     code: int
     if_true: int
-    """How many instructions to skip."""
+    """Number of instructions to skip."""
 
     if_false: int
     value: int
@@ -131,7 +131,7 @@ _Code = list[_Instruction]
 
 
 def build_filter(machine: str) -> Optional[bytes]:
-    """Return the program for a machine as `uname -m` calls it; None when it is not known."""
+    """Return the BPF program for a machine as named by `uname -m`; None for unknown ones."""
     if machine not in ARCHITECTURES:
         return None
     architecture = ARCHITECTURES[machine]
@@ -147,7 +147,7 @@ def build_filter(machine: str) -> Optional[bytes]:
 
 
 def _ranges(architecture: Architecture) -> list[tuple[int, _Code]]:
-    """From which number on what is done: sorted, the last one up to the end (x32 calls have numbers from 2^30 on)."""
+    """Return (first number, code), sorted; the last range is open-ended (x32 calls have numbers from 2^30 on)."""
     single: dict[int, _Code] = {number: [_fail(errno.EPERM)] for number in architecture.refused}
     single[CLONE3] = [_fail(errno.ENOSYS)]
     single[architecture.clone] = _unless_bits(_FIRST_ARGUMENT, _NEW_NAMESPACES)
@@ -163,7 +163,7 @@ def _ranges(architecture: Architecture) -> list[tuple[int, _Code]]:
 
 
 def _tree(ranges: list[tuple[int, _Code]]) -> _Code:
-    """Find the range of a number by halving: about seven steps for each call, not one for each that is refused."""
+    """Binary search for the range of a number: about seven instructions per call instead of one per blocked call."""
     if len(ranges) == 1:
         return ranges[0][1]
     middle = len(ranges) // 2
@@ -184,9 +184,9 @@ def _if_one_of(argument: int, values: tuple[int, ...], error: int) -> _Code:
 
 
 def _compare(argument: int, values: tuple[int, ...]) -> _Code:
-    """Go on with the next instruction when none is equal, and with the one after it when one is.
+    """Continue with the next instruction when no value is equal, and skip it when one is.
 
-    The lower half of the argument is looked at, as the kernel does with these.
+    Compares the lower 32 bits of the argument, which is all that the kernel reads for these calls.
     """
     last = len(values) - 1
     tests = [_Instruction(_EQUAL, last - index + 1, 0, value) for index, value in enumerate(values)]

@@ -1,7 +1,7 @@
-"""Owns one task from its first to its last moment. Outlives the server; the files in its folder are all it says.
+"""Owns one task from start to end. Outlives the server and communicates only through the files in the task's folder.
 
-Order: inputs (stager) -> command in its sandbox (init) -> outputs (stager) -> exit record. A stop is honoured at
-every step. Nothing here may fail for want of disk space: records have their blocks reserved.
+Order: inputs (stager) -> command in its sandbox (init) -> outputs (stager) -> exit record. A stop is honoured at every
+step. Nothing here may fail on a full disk: records use reserved blocks.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ from danlu.node.task import TaskImage, read_task
 
 TICK_SECONDS = 1.0
 KILL_MARGIN_SECONDS = 5.0
-"""How long after the grace the shim waits for init to have ended everything before it does so itself."""
+"""How long after the grace period the shim waits before it kills what init has not ended."""
 
 EXCEEDED_GRACE_SECONDS = 5.0
-"""Short: a task that takes too much takes more of it meanwhile."""
+"""Grace period of a task that exceeds a limit. Short, because the task keeps using more meanwhile."""
 
 OUT_LOOK_SECONDS = 2.0
-"""How often it looks for the first output file while no stager runs."""
+"""How often to look for the first output file while no stager runs."""
 
 
 class AlreadyStarted(Exception):
-    """The task of this folder has a shim, or had one."""
+    """The task of this folder has, or had, a shim."""
 
 
 class Shim:
     def __init__(
         self, folder: str, *, secrets: Mapping[str, str], net: network.Network | None, closed: ClosedAddresses
     ) -> None:
-        """Take the folder. Raise AlreadyStarted, TaskUnreadable, or OSError when a record cannot be written."""
+        """Take over the folder. Raise AlreadyStarted, TaskUnreadable, or OSError when a record cannot be written."""
         lock = take_lock(os.path.join(folder, LOCK), wait_seconds=1.0)
         if lock is None or os.path.exists(os.path.join(folder, STATUS)):
             raise AlreadyStarted(folder)
@@ -61,7 +61,7 @@ class Shim:
         self._lock = lock
         self._net, self._closed = net, closed
         self._task = read_task(folder)
-        # the password of a registry is for Danlu, not for the command
+        # the registry's password is for Danlu, not for the command
         self._image_password, self._input_secrets, own = split_secrets(self._task, secrets)
         self._env = {**self._task.env, **own}
         self._records = Records(folder, num_reserved=5)
@@ -77,7 +77,7 @@ class Shim:
         self._started_at: float | None = None
         self._ended_at: float | None = None
         self._stop_at: float | None = None
-        """When (monotonic) the grace is over."""
+        """When (monotonic) the grace period ends."""
         self._stop_was_asked = self._stop_was_ordered = False
         self._last_grace_seconds = 0.0
         self._facts = Facts(limits=self._task.limits, folder=folder)
@@ -135,7 +135,7 @@ class Shim:
     # inputs
 
     def _fetch_image(self, image: TaskImage) -> None:
-        """Wait for the image. What it says about variables lies below all that the job says."""
+        """Wait for the image. Variables of the job override those of the image."""
         while self._facts.staging is None and not self._is_to_end:
             self._wait_for(StagerProcess.fetch_image(self._folder, image, self._image_password))
             env = hold_image(self._folder) if self._facts.staging is None else None
@@ -191,7 +191,7 @@ class Shim:
         self._facts = look_at_the_end(self._facts, self._task, self._groups, max_file_bytes=self._disk.max_bytes)
 
     def _say(self, problem: str) -> None:
-        with contextlib.suppress(OSError):  # a full disk takes the remark, not the task
+        with contextlib.suppress(OSError):  # a full disk costs the message, not the task
             os.write(self._log, f"danlu: {problem}\n".encode())
 
     def _hear_init(self) -> None:
@@ -223,17 +223,17 @@ class Shim:
         self._facts = self._facts._replace(was_stopped=self._stop_was_asked, was_ordered=self._stop_was_ordered)
 
     def _kill_all(self) -> None:
-        """End whatever is left of the task. A sandbox has left nothing once its first process is gone."""
+        """End all remaining processes of the task. A sandbox has none left once its first process has ended."""
         if self._task.wrap and self._init is not None and self._has_ended(self._init.pid):
             return
         end_descendants(self._own_processes(), self._collect)
 
     def _own_processes(self) -> tuple[int, ...]:
-        """Children that are Danlu's and not the task's."""
+        """Children that belong to Danlu and not to the task."""
         return (self._out.pid if self._out is not None else 0, self._disk.pid)
 
     def _exceed(self, reason: str, problem: str) -> None:
-        """End a task that takes more than it may."""
+        """End a task that exceeds a limit."""
         if self._facts.exceeded is not None or self._stop_was_asked:
             return
         self._facts = self._facts._replace(exceeded=(reason, problem))
@@ -245,7 +245,7 @@ class Shim:
     # outputs
 
     def _watch_output(self) -> None:
-        """Start the stager when there is something to upload; it goes on by itself until told to finish."""
+        """Start the stager once there is something to upload; it continues by itself until told to finish."""
         if self._out is not None or time.monotonic() < self._look_for_output_at:
             return
         self._look_for_output_at = time.monotonic() + OUT_LOOK_SECONDS
@@ -253,7 +253,7 @@ class Shim:
             self._out = StagerProcess.start(self._folder, "out")
 
     def _has_output(self, *, while_running: bool) -> bool:
-        """Whether there is something to upload, at its end or while it runs."""
+        """Whether there are files to upload, while the command runs or at its end."""
         paths = [output.path for output in self._task.outputs if output.while_running or not while_running]
         return any(has_files(self._folder, path) for path in (*paths, self._task.runs) if path)
 
@@ -264,14 +264,14 @@ class Shim:
         was_asked_before, self._stop_at = self._stop_was_asked, None
         if self._out is not None and self._has_ended(self._out.pid):
             self._out.result(self._ended[self._out.pid])
-            self._out = None  # it ended before its time; another one decides
+            self._out = None  # it ended early; start another one for the final pass
         if self._out is None:
             self._out = StagerProcess.start(self._folder, "out")
         self._out.finish()
         while not self._has_ended(self._out.pid):
             self._wait(until=self._stop_at)
-            # the grace of a stop is for the command; what it saved is still uploaded, unless the stop is a new
-            # one or leaves no time at all
+            # the grace of a stop is for the command; its outputs are still uploaded, unless a new stop arrives or the
+            # grace is 0
             is_urgent = self._stop_at is not None and time.monotonic() >= self._stop_at
             if is_urgent and (not was_asked_before or self._last_grace_seconds == 0):
                 self._out.kill()
@@ -280,7 +280,7 @@ class Shim:
     # the record
 
     def _note(self, phase: str) -> None:
-        """Journal the phase. On a full disk the old one stays until the next."""
+        """Write the phase. On a full disk the old phase remains until the next."""
         self._phase = phase
         self._records.put(
             STATUS,
@@ -321,7 +321,7 @@ class Shim:
     # waiting
 
     def _wait(self, *, until: float | None = None) -> None:
-        """Sleep until something happens or a tick has passed, and take note of it."""
+        """Wait for an event or for one tick, and process all events."""
         timeout = TICK_SECONDS if until is None else min(TICK_SECONDS, max(0.0, until - time.monotonic()))
         watched: list[int] = [self._wake_up, self._control]
         door = self._door.fileno() if self._door is not None else -1
@@ -346,7 +346,7 @@ class Shim:
 
     def _watch_lease(self) -> None:
         overdue = self._lease.overdue() if self._ended_at is None else 0.0
-        if overdue and self._stop_was_asked:  # its grace may be longer
+        if overdue and self._stop_was_asked:  # the stop's own grace may be longer
             self._stop(EXCEEDED_GRACE_SECONDS)
         elif overdue:
             self._exceed("cut_off", f"no word from the cluster for {overdue:.0f} s; the task is stopped")
@@ -369,7 +369,7 @@ class Shim:
             self._init.stop(grace_seconds)
 
     def _beat(self) -> None:
-        with contextlib.suppress(OSError):  # a missed beat is not a death: the lock says who lives
+        with contextlib.suppress(OSError):  # a missed heartbeat is harmless: the lock tells whether the shim lives
             os.utime(os.path.join(self._folder, STATUS))
         if self._log_copy is not None:
             self._log_copy.follow()

@@ -1,4 +1,4 @@
-"""The shim's side of the stager: starting it, telling it to finish, and reading what it says."""
+"""The shim's side of the stager: start it, tell it to finish, and read its result."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from danlu.node.task import Task, TaskEnvironment, TaskImage, TaskInput
 
 MAX_FOLDERS = 200
 MAX_MEMORY_BYTES = 4 << 30
-"""Of a stager. It reads what the job wrote, outside of the control groups that hold the job."""
+"""Of a stager: it reads files that the job wrote, outside the job's cgroups."""
 
 _FAILED = {"in": "staging_failed", "image": "image_failed", "environment": "environment_failed"}
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class StagerProcess:
-    """A child of the shim, outside of the sandbox and of the job's network."""
+    """A child of the shim, outside the sandbox and the job's network."""
 
     def __init__(self, pid: int, folder: str, direction: str, *, orders: int, answers: int) -> None:
         self.pid = pid
@@ -37,7 +37,7 @@ class StagerProcess:
 
     @classmethod
     def start(cls, folder: str, direction: str, *, secrets: Optional[Mapping[str, str]] = None) -> StagerProcess:
-        """Start fetching (`in`, with the secrets that inputs name) or uploading (`out`)."""
+        """Start fetching (`in`, with the secrets of inputs) or uploading (`out`)."""
         process = cls._start(folder, direction, _stage(direction, folder), max_memory_bytes=MAX_MEMORY_BYTES)
         if direction == "in":
             process._tell(json.dumps(dict(secrets or {})))
@@ -45,7 +45,7 @@ class StagerProcess:
 
     @classmethod
     def fetch_image(cls, folder: str, image: TaskImage, password: str) -> StagerProcess:
-        """Start fetching the task's image to this machine."""
+        """Start to pull the task's image."""
         process = cls._start(folder, "image", _execute([*image.fetch, folder]))
         process._tell(password)
         return process
@@ -54,7 +54,7 @@ class StagerProcess:
     def make_environment(
         cls, folder: str, environment: TaskEnvironment, *, variables: Mapping[str, str], enter: Callable[[], None]
     ) -> StagerProcess:
-        """Start making the task's environment; `enter` brings it to where the task's processes are."""
+        """Start the environment step; `enter` moves it into the task's cgroups and network."""
         process = cls._start(folder, "environment", _execute([*environment.step, folder]), enter=enter)
         process._tell(json.dumps(dict(variables)))
         return process
@@ -80,25 +80,25 @@ class StagerProcess:
         return cls(pid, folder, direction, orders=orders, answers=answers)
 
     def _tell(self, text: str) -> None:
-        """All that it reads."""
-        with contextlib.suppress(OSError):  # it ended before it could read; its end says so
+        """Write the whole standard input of the stager, and close it."""
+        with contextlib.suppress(OSError):  # it ended before it could read; its exit status says why
             os.write(self._orders, text.encode())
         self.finish()
 
     def finish(self) -> None:
-        """Tell an uploading stager that no more files will come. Its standard input ends."""
+        """Close the standard input of an uploading stager: no more files will be written."""
         if self._orders >= 0:
             os.close(self._orders)
             self._orders = -1
 
     def kill(self) -> None:
         self._was_killed = True
-        for end in (os.killpg, os.kill):  # it leads a group of its own once it has begun
+        for end in (os.killpg, os.kill):  # it has its own process group once it has started
             with contextlib.suppress(ProcessLookupError):
                 end(self.pid, signal.SIGKILL)
 
     def result(self, status: int) -> tuple[str, str] | None:
-        """Return reason and sentence of a failure, None when all went well. Call once, after its end."""
+        """Return reason and message of a failure; None on success. Call once, after its end."""
         answer = b""
         while True:
             piece = os.read(self._answers, 65536)
@@ -121,12 +121,12 @@ class StagerProcess:
 
 
 def kept_in(folder: str) -> str:
-    """What people read about output that did not arrive. It is a promise: such a folder is not removed."""
+    """Part of messages about outputs that were not uploaded. A promise: such a folder is not removed."""
     return f"the files are kept in {folder}"
 
 
 def split_secrets(task: Task, secrets: Mapping[str, str]) -> tuple[str, dict[str, str], dict[str, str]]:
-    """The password of the image, what inputs are fetched with, and the rest, which the command gets."""
+    """Return the password of the image, the secrets of inputs, and the rest, which the command gets."""
     password = task.image.secret if task.image is not None else ""
     of_inputs = {
         value
@@ -140,7 +140,7 @@ def split_secrets(task: Task, secrets: Mapping[str, str]) -> tuple[str, dict[str
 
 
 def note_fetched(folder: str, inputs: Sequence[TaskInput]) -> None:
-    """Note what earlier attempts had left, before the command can change it: the store has it, so it is not sent."""
+    """Record the files of earlier attempts before the command can change them: the store has them already."""
     found: dict[str, list[int]] = {}
     for item in inputs:
         for parent, _, names in os.walk(item.to) if item.is_own else ():
@@ -154,26 +154,26 @@ def note_fetched(folder: str, inputs: Sequence[TaskInput]) -> None:
 
 
 def read_fetched(folder: str) -> dict[str, list[int]]:
-    """Path from the task's folder -> size, time of change and inode when it was fetched."""
+    """Return path relative to the task's folder -> [size, mtime, inode] when it was fetched."""
     try:
         with open(os.path.join(folder, FETCHED)) as file:
             found: dict[str, list[int]] = json.load(file)
     except (OSError, ValueError):
-        return {}  # then it is sent once more, which does no harm but to the network
+        return {}  # then files are uploaded again, which only costs bandwidth
     return found
 
 
 def has_files(task_folder: str, path: str) -> bool:
-    """Say whether there is any file below a path in a task's folder, or more folders than are worth looking at.
+    """Whether there is any file in a path of a task's folder, or more folders than are worth searching.
 
-    The path is the job's: it may be a link, and hold any number of folders, nested as deep as it likes.
+    The job controls the path: it may be a symlink, and hold any number of nested folders.
     """
     try:
         with parent_below(task_folder, path) as (at, name):
             waiting = [os.open(name, _FOLDER, dir_fd=at)]
     except FileNotFoundError:
         return False
-    except OSError:  # it cannot be looked at; whoever uploads says why
+    except OSError:  # unreadable; the upload reports why
         return True
     try:
         return any(_has_files(waiting) for _ in range(MAX_FOLDERS) if waiting) or bool(waiting)
@@ -183,7 +183,7 @@ def has_files(task_folder: str, path: str) -> bool:
 
 
 def _has_files(waiting: list[int]) -> bool:
-    """Look at one folder, and add those in it."""
+    """Look at one folder, and queue its subfolders."""
     folder = waiting.pop()
     try:
         with os.scandir(folder) as entries:
@@ -199,7 +199,7 @@ def _has_files(waiting: list[int]) -> bool:
 
 
 def _stage(direction: str, folder: str) -> Callable[[], int]:
-    """The stager is forked, not executed: the fork server has loaded it."""
+    """Fork the stager without exec: the fork server has loaded its modules."""
 
     def work() -> int:
         from danlu.node.stage import stager
@@ -221,7 +221,7 @@ def _become_stager(
     max_memory_bytes: int,
     enter: Optional[Callable[[], None]],
 ) -> NoReturn:
-    """Do the work and end with its code. `max_memory_bytes`: 0 for any amount. `pipes`: standard input and output."""
+    """Do the work and exit with its code. `max_memory_bytes`: 0 for no limit. `pipes`: standard input and output."""
     code = 1
     try:
         os.setsid()
@@ -251,8 +251,8 @@ def _become_stager(
 
 
 def _close_the_rest() -> None:
-    """Close what is the shim's. Its objects are never freed here: this process ends without returning to them."""
+    """Close the shim's descriptors. Its objects are not finalized: this process exits without returning to them."""
     for name in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(OSError):  # the one that lists them
+        with contextlib.suppress(OSError):  # the descriptor of this listing
             if int(name) > 2:
                 os.close(int(name))

@@ -1,4 +1,4 @@
-"""The file by which a task learns that it was told to end, beside the signal: scripts look at it when it suits them."""
+"""The file that tells a task about a stop, in addition to the signal: scripts can poll it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _NEW = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def leave_notice(folder: str, path: str, grace_seconds: float) -> None:
-    """Write the file, which lies below the task's folder. Quiet when that cannot be: the signal says the same.
+    """Write the file below the task's folder. Ignores errors, because the task gets the signal too.
 
-    The job owns the folders on the way and may have put links there; none is followed.
+    The job owns the parent folders and may have put symlinks there; none is followed.
     """
     text = json.dumps({"at": time.time(), "grace_seconds": grace_seconds})
     with contextlib.suppress(OSError), parent_below(folder, path) as (at, name):

@@ -1,4 +1,4 @@
-"""How a task ended, from what the shim saw. Pure."""
+"""Decide how a task ended, from the facts that the shim collected. Pure."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ _OUTSIDE = "the task was told to end by SIGTERM from outside of Danlu, as when a
 
 
 class Facts(NamedTuple):
-    """What was seen by the time the task's last process was gone."""
+    """Facts known when the last process of the task has ended."""
 
     exit_code: int | None = None
-    """The command's; None when it did not run, or nobody saw its end."""
+    """Of the command; None when it did not run or its end was not seen."""
 
     did_start: bool = False
     was_stopped: bool = False
-    """Somebody asked for the end before the command ended by itself."""
+    """A stop was requested before the command ended by itself."""
 
     was_ordered: bool = True
-    """The server asked for it; otherwise it was a signal, such as a machine sends that shuts down."""
+    """The server requested the stop; False: a signal did, as when the machine shuts down."""
 
     failed_word: str = ""
-    """The word that could not be executed."""
+    """The word of the command that could not be executed."""
 
     failed_errno: int = 0
     staging: tuple[str, str] | None = None
-    """Reason and sentence when inputs could not be fetched."""
+    """Reason and message when inputs could not be fetched."""
 
     upload: tuple[str, str] | None = None
     missed_gate: tuple[str, str] | None = None
-    """Name and reason of a step before the command that did not end well."""
+    """Name and reason of a failed step before the command."""
 
     exceeded: tuple[str, str] | None = None
-    """Reason and sentence when it was ended because it took more than it may."""
+    """Reason and message when the task was ended because it exceeded a limit."""
 
     num_oom_kills: int = 0
     num_refused_forks: int = 0
     limits: TaskLimits = TaskLimits()
     room_bytes: int = 1 << 40
-    """What is free on the disk of the task's folder."""
+    """Free space on the disk of the task's folder."""
 
     is_log_full: bool = False
-    """It is as long as a file may become."""
+    """The log has reached the maximum file size."""
 
     folder: str = ""
     last_line: str = ""
@@ -62,7 +62,7 @@ class Verdict(NamedTuple):
 
 
 def judge(facts: Facts) -> Verdict:
-    """Return state, reason and sentence. The command's own failure comes before a failed upload."""
+    """Return state, reason and message. A failure of the command takes precedence over a failed upload."""
     verdict = _judge_command(facts)
     if facts.upload is None:
         return verdict
@@ -124,7 +124,7 @@ def _signal_name(facts: Facts) -> str:
 
 _Rule = tuple[Callable[[Facts], object], Callable[[Facts], Verdict]]
 
-# the first that applies counts
+# the first rule that applies counts
 _RULES: tuple[_Rule, ...] = (
     (
         lambda facts: facts.was_stopped and not facts.was_ordered,

@@ -1,11 +1,11 @@
-"""A way out of a gang's own network, through slirp4netns: outgoing connections only, made by a process outside.
+"""Outgoing connections from a gang's private network, made by slirp4netns, a process outside of it.
 
-Addresses of this machine, of the other nodes of its cluster, and those where clouds hand out credentials get routes
-that lead nowhere, and a job has no right to change routes. The process ends with the last shim of the gang: it watches
-a pipe that they hold.
+Addresses of this machine, of the cluster's other nodes and of cloud metadata services get unreachable routes, which
+jobs have no permission to change. The process ends with the gang's last shim: it watches a pipe that the shims hold
+open.
 
-The cluster may grow while a gang runs. The engine of the node writes the addresses to a file, one per line, and the
-shims of the gang look at it once a second and close what is new.
+The cluster may grow while a gang runs. The node's engine writes addresses to a file, one per line, and the gang's shims
+check it once a second and block new ones.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ METADATA = (
     ("fd20:ce::254", 128),  # Google
     ("fd00:42::42", 128),  # Scaleway
 )
-"""Where clouds tell a machine who it is, with credentials."""
+"""Metadata services of clouds, which hand out the machine's credentials."""
 
 READY_SECONDS = 5.0
 _RTM_NEWROUTE, _RTN_UNREACHABLE, _RT_TABLE_MAIN, _RTPROT_STATIC, _RTA_DST = 24, 7, 254, 4, 1
 
 
 class ClosedAddresses:
-    """Addresses of machines that a network does not lead to, beside those that are closed in every network."""
+    """Addresses that a network must not reach, in addition to those blocked in every network."""
 
     def __init__(self, file: str) -> None:
-        """`file`: where the engine writes them; empty: nowhere."""
+        """`file`: written by the engine; empty: none."""
         self._file = file
         self._version: Optional[tuple[int, int]] = None
         self._closed: frozenset[str] = frozenset()
         self._problem = ""
 
     def close_new(self, net: network.Network) -> None:
-        """Close what the file has got since the last call. Raise OSError; the next call tries it again."""
+        """Block addresses that were added since the last call. Raise OSError; the next call tries again."""
         if not self._file:
             return
         found = os.stat(self._file)
@@ -65,7 +65,7 @@ class ClosedAddresses:
         self._version, self._closed = version, self._closed.union(new)
 
     def keep(self, net: network.Network) -> None:
-        """`close_new` of a shim, which says once what is wrong and goes on: it is tried again every second."""
+        """Call `close_new` from a shim: report an error once and continue; the shim calls this every second."""
         problem = ""
         try:
             self.close_new(net)
@@ -93,7 +93,7 @@ def _read_closed(path: str) -> set[str]:
 
 
 def open_way_out(net: network.Network, program: str, *, closed: ClosedAddresses) -> int:
-    """Start the process and return the descriptor that keeps it alive. Raise OSError when it does not come up."""
+    """Start the process and return the descriptor that keeps it alive. Raise OSError when it does not start."""
     _close_routes(net, [*_hosts(own_addresses()), *METADATA])
     closed.close_new(net)
     watched, leash = os.pipe2(os.O_CLOEXEC)
@@ -111,7 +111,7 @@ def open_way_out(net: network.Network, program: str, *, closed: ClosedAddresses)
 
 
 def own_addresses() -> list[str]:
-    """Return the IPv4 addresses of this machine, as the kernel's routing table has them."""
+    """Return the IPv4 addresses of this machine from the kernel's routing table."""
     with open("/proc/net/fib_trie") as file:
         found = re.findall(r"\|-- (\d+\.\d+\.\d+\.\d+)\n\s+/32 host LOCAL", file.read())
     return sorted({address for address in found if not address.startswith("127.")})
@@ -143,9 +143,9 @@ def _hosts(addresses: Sequence[str]) -> list[tuple[str, int]]:
 
 
 def _close_routes(net: network.Network, targets: Sequence[tuple[str, int]]) -> None:
-    """Add the routes from inside, where they are missing: the gang's other shims add them too.
+    """Add missing routes from inside the network: the gang's other shims add them too.
 
-    A child goes there, because a user namespace cannot be left again.
+    Done in a child, because a process cannot leave a user namespace again.
     """
     failed, fail = os.pipe2(os.O_CLOEXEC)
     child = os.fork()
