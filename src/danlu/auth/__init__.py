@@ -1,1 +1,1 @@
-"""Who sent a request and what they may do: decisions only."""
+"""Who sent a request and what they may do. Decisions only: no database, no HTTP."""

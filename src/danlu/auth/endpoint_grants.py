@@ -1,7 +1,8 @@
-"""What lets a browser use one endpoint of one job: sealed, bound to a user and to how they signed in, with an end.
+"""Grants that let a browser use one endpoint of one job: sealed, bound to a user and to how they signed in, with an
+expiry.
 
-A link is sent once to the endpoint's own host name, which answers with a cookie of that host. Neither of them says
-anything about rights: whoever shows one is looked up again (`server/endpoints/gate.py`).
+A link leads to the endpoint's own host name, which answers with a cookie for that host. Neither carries rights: those
+are read again from the database (`server/endpoints/operations.py`).
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ LINK_SECONDS = 60.0
 COOKIE_SECONDS = 12 * 3600.0
 MAX_GRANT_CHARS = 2000
 Kind = Literal["link", "cookie", "bare link", "bare cookie"]
-"""A bare one is for an address without names, and of no use elsewhere."""
+"""A bare grant is for a bare IP address, without host names, and is valid nowhere else."""
 
 
 class EndpointGrant(NamedTuple):
     user_id: int
     via: str
-    """By which key or session the user asked for it: it ends with that."""
+    """The key or session that the user requested it with; the grant ends with it."""
 
     job_id: str
     endpoint: str
@@ -35,7 +36,7 @@ def seal_grant(sealer: Sealer, grant: EndpointGrant, *, kind: Kind) -> str:
 
 
 def open_grant(sealer: Sealer, text: str, *, kind: Kind) -> EndpointGrant | None:
-    """None when it was not created here, or is of the other kind. The caller compares the rest."""
+    """None when it was not sealed with this key, or is of another kind. The caller checks the other fields."""
     if len(text) > MAX_GRANT_CHARS or not text.isascii():
         return None
     try:

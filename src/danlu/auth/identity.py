@@ -1,4 +1,4 @@
-"""Who is asking."""
+"""The identity behind a request: a user, a job, or neither."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ActingJob:
 
 @dataclass(frozen=True, slots=True)
 class UserIdentity:
-    """A person, by API key or browser session; or a job that acts for them, with less than their rights."""
+    """A user, by API key or browser session; or a job that acts for its owner, with fewer rights."""
 
     user_id: int
     name: str
@@ -44,10 +44,10 @@ class UserIdentity:
     """Project id -> role."""
 
     default_project: int | None = None
-    """Where things go that name no project; None: they have not joined one that they may add to."""
+    """The project of whatever names none; None: the user has no project that they may add to."""
 
     archived: frozenset[int] = frozenset()
-    """Ids of the projects, among those that one sees, that are not to be changed any more."""
+    """Ids of the visible projects that are archived: they cannot be changed."""
 
     origin: Origin = Origin()
 
@@ -55,18 +55,18 @@ class UserIdentity:
     """When the API key that the request came with expires; None for a browser session, and for a key without end."""
 
     job: ActingJob | None = None
-    """The job that acts for the person; None: they themselves."""
+    """The job that acts for the user; None: the user sent the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoreGrant:
-    """A path that a job may use, in the bucket that was meant when its owner's rights were checked."""
+    """A path that a job may use, in the bucket that had its name when the owner's rights were checked."""
 
     path: str
-    """As it is in the job, `store://` with a bucket's name."""
+    """As written in the job: `store://` with a bucket's name."""
 
     bucket_id: str
-    """Empty: no bucket has it."""
+    """Empty: there was no such bucket."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +84,20 @@ class JobIdentity:
     """The folder of its results."""
 
     artifacts: Mapping[str, str] = field(default_factory=dict)
-    """Inputs that are artifacts, or models with the files of one: as the job names them -> id of the version."""
+    """Inputs that are artifacts, or models backed by one: name in the job -> id of the version."""
 
     owner_id: int = 0
-    """Whose job it is."""
+    """Id of the user who owns the job."""
 
     projects: frozenset[int] | None = frozenset()
-    """What its owner sees now, and its own project; None: all. What lies elsewhere is not the job's any more."""
+    """Ids of the projects that its owner sees now, and of its own; None: all. Inputs in other projects are no longer
+    readable."""
 
     origin: Origin = Origin()
     access: JobAccess = JobAccess.OWN
     owner: UserIdentity | None = None
-    """Its owner as the job acts for them: a member of the job's project at most, a viewer of their other projects,
-    never an admin. None unless the job's access allows it, and while the account is disabled."""
+    """The owner, with the rights that the job acts with: at most a member of the job's project, a viewer of the owner's
+    other projects, never an admin. None if the job's access does not allow it, or the account is disabled."""
 
 
 @dataclass(frozen=True, slots=True)

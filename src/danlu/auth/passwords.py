@@ -12,7 +12,8 @@ from danlu.auth.turns import Turns
 
 
 class Passwords:
-    """Hashes and checks. Both take a core for a moment: `hash` waits for a turn, a caller of `check` holds one."""
+    """Hashes and verifies passwords. Both keep a core busy: `hash` takes a turn itself, callers of `check` must hold
+    one."""
 
     def __init__(self, hasher: PasswordHasher | None = None, turns: Turns | None = None) -> None:
         self.turns = turns or Turns()
@@ -27,8 +28,8 @@ class Passwords:
             return self._hasher.hash(password)
 
     def check(self, stored: str | None, password: str) -> bool:
-        """Take the same time whether there is a password or not."""
-        nobodys = self._nobodys  # made with the first check, whoever that is of
+        """Verify a password. It takes as long when none is stored, so that timing does not reveal which users exist."""
+        nobodys = self._nobodys  # a hash that no password matches, computed on first use
         try:
             self._hasher.verify(stored or nobodys, password)
         except (VerificationError, InvalidHashError):

@@ -1,4 +1,4 @@
-"""What a user or a job may do. Pure decisions; what they may not see is answered as not found."""
+"""What a user or a job may do. Pure decisions; what they may not see is reported as not found."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ def check_admin(who: UserIdentity, told: str = "this is for admins") -> None:
 
 
 def reader_of(who: Identity) -> UserIdentity | None:
-    """Whose rights apply to reading what is not a job's own: the user's, or the job owner's if its access says so."""
+    """The user whose rights apply to reads beyond a job's own data: the caller, or a job's owner if its access allows
+    it."""
     return who.owner if isinstance(who, JobIdentity) else who
 
 
 def actor_of(who: Identity) -> UserIdentity | None:
-    """Whose rights apply to changing what is not a job's own."""
+    """The user whose rights apply to changes beyond a job's own data."""
     if isinstance(who, JobIdentity):
         return who.owner if who.access is JobAccess.OWNER else None
     return who
 
 
 def check_acts(who: JobIdentity, least: JobAccess) -> UserIdentity:
-    """The owner that the job acts for. Refuse a job whose access is less than this."""
+    """Return the owner that the job acts for. Raise NotAllowed when the job's access is below `least`."""
     found = reader_of(who) if least is JobAccess.READ else actor_of(who)
     if found is not None:
         return found
@@ -47,29 +48,30 @@ def can_see_project(who: UserIdentity, project_id: int) -> bool:
 
 
 def can_use_project(who: UserIdentity, project_id: int) -> bool:
-    """Whether one may add to it: jobs, files, buckets."""
+    """Whether the user may add to it: jobs, files, buckets."""
     return project_id not in who.archived and (who.is_admin or who.roles.get(project_id) in _WRITERS)
 
 
 def can_own_project(who: UserIdentity, project_id: int) -> bool:
-    """Whether one decides about it: members, name, buckets, its end. An archived one too, so that it can come back."""
+    """Whether the user may manage it: members, name, buckets, deletion. Includes archived projects, so that they can be
+    restored."""
     return who.is_admin or who.roles.get(project_id) is Role.OWNER
 
 
 def can_change_job(who: UserIdentity, *, project_id: int, owner_id: int) -> bool:
-    """Own jobs, or any of a project that one owns."""
+    """Users change their own jobs; project owners change all jobs of the project."""
     if project_id in who.archived:
         return False
     return can_own_project(who, project_id) or (owner_id == who.user_id and can_use_project(who, project_id))
 
 
 def can_see_saved(who: UserIdentity, *, project_id: int, owner_id: int, is_shared: bool) -> bool:
-    """What people save under a name, templates and views: one's own, and what is shared in a project that one sees."""
+    """Templates and views in projects that the user sees: their own and shared ones."""
     return can_see_project(who, project_id) and (is_shared or owner_id == who.user_id)
 
 
 def can_see_run(who: Identity, *, project_id: int, job_id: str | None) -> bool:
-    """Members of the project; a job, what it has made itself."""
+    """Members of the project see its runs; a job sees those it created."""
     if isinstance(who, JobIdentity) and job_id == who.job_id:
         return True
     reader = reader_of(who)
@@ -77,14 +79,14 @@ def can_see_run(who: Identity, *, project_id: int, job_id: str | None) -> bool:
 
 
 def can_read_artifact(who: Identity, version_id: str, *, project_id: int, job_id: str | None) -> bool:
-    """As for runs; and a job, what its job file names, while its owner sees that."""
+    """As for runs. A job also reads the versions that its job file names, while its owner sees their project."""
     if isinstance(who, JobIdentity) and version_id in who.artifacts.values():
         return who.projects is None or project_id in who.projects
     return can_see_run(who, project_id=project_id, job_id=job_id)
 
 
 def can_change_run(who: Identity, *, project_id: int, owner_id: int, job_id: str | None) -> bool:
-    """Own runs, or any of a project that one owns; a job, what it has made itself."""
+    """As for jobs; a job also changes the runs it created."""
     if isinstance(who, JobIdentity) and job_id == who.job_id:
         return True
     actor = actor_of(who)
@@ -92,7 +94,7 @@ def can_change_run(who: Identity, *, project_id: int, owner_id: int, job_id: str
 
 
 class Bucket(NamedTuple):
-    """What rights to a bucket hang on: its row, never its name."""
+    """The bucket that rights refer to: identified by its row, never by its name, which can be reused."""
 
     id: str
     project_id: int
@@ -111,17 +113,17 @@ def check_read_object(who: Identity, path: StorePath, bucket: Bucket | None) -> 
 
 
 def is_input(who: Identity, path: StorePath, bucket: Bucket | None) -> bool:
-    """Whether it is a job that reads one of its inputs."""
+    """Whether a job reads one of its inputs."""
     return isinstance(who, JobIdentity) and any(_is_granted(who, grant, path, bucket) for grant in who.reads)
 
 
 def is_output(who: Identity, path: StorePath, bucket: Bucket | None) -> bool:
-    """Whether it is a job that writes below its output."""
+    """Whether a job writes below its output."""
     return isinstance(who, JobIdentity) and _is_granted(who, who.writes, path, bucket)
 
 
 def can_see_key(who: Identity, path: StorePath) -> bool:
-    """Whether a key of a list may be shown: a list by prefix also finds keys beside the input."""
+    """Whether a listed key may be shown: a list by prefix also finds keys next to the input."""
     return not isinstance(who, JobIdentity) or any(_is_below(path, parse_store_path(one.path)) for one in who.reads)
 
 
@@ -140,7 +142,7 @@ def check_write_object(who: Identity, path: StorePath, bucket: Bucket | None) ->
 
 
 def check_lasting(who: UserIdentity, what: str) -> None:
-    """Refuse what would outlive the API key that it is asked with: a key must not make itself eternal."""
+    """Reject what would outlive the API key of the request: a key must not extend its own lifetime."""
     if who.key_ends_at is not None:
         raise NotAllowed(
             f"{what} outlives this API key, which expires on {who.key_ends_at:%Y-%m-%d}; sign in, or use a key "
@@ -149,7 +151,7 @@ def check_lasting(who: UserIdentity, what: str) -> None:
 
 
 def _is_granted(who: JobIdentity, grant: StoreGrant, path: StorePath, bucket: Bucket | None) -> bool:
-    """Whether the bucket is still the one that was meant, its project one of the owner's, and the path below."""
+    """Whether the bucket is still the same one, the owner sees its project, and the path is inside the granted one."""
     if bucket is None or not grant.bucket_id or bucket.id != grant.bucket_id:
         return False
     if who.projects is not None and bucket.project_id not in who.projects:

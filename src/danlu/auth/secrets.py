@@ -36,7 +36,7 @@ class NewKey:
 
 
 def make_api_key(sealer: Sealer | None = None) -> NewKey:
-    """A new key; with a sealer one that signs requests."""
+    """Create a key; with a sealer, one that signs requests."""
     key_id = secrets.token_hex(8)
     secret = secrets.token_urlsafe(32) if sealer is None else sealer.signing_secret(key_id)
     return NewKey(key_id, digest(secret), f"{KEY_PREFIX}{key_id}.{secret}")
@@ -62,7 +62,7 @@ def same(one: str, other: str) -> bool:
 
 
 class Sealer:
-    """Seals job secrets with a key that lies beside the data, readable only by the server's user."""
+    """Seals job secrets with a key file beside the data, readable only by the server's user."""
 
     def __init__(self, key_file: Path) -> None:
         self._key = _load_or_make_key(key_file)
@@ -70,7 +70,7 @@ class Sealer:
         self._file = key_file
 
     def token(self, job_id: str, attempt: int) -> str:
-        """The token of an attempt: always the same, and only computable with the key."""
+        """The token of an attempt: always the same, and computable only with the key."""
         mac = hmac.new(self._key, f"attempt:{job_id}:{attempt}".encode(), "sha256")
         return TOKEN_PREFIX + mac.hexdigest()
 
@@ -80,7 +80,7 @@ class Sealer:
 
     @property
     def fingerprint(self) -> str:
-        """The same for the same key, and of no use to find it."""
+        """Identifies the key without revealing it."""
         return hmac.new(self._key, b"fingerprint", "sha256").hexdigest()[:16]
 
     def seal(self, values: Mapping[str, str]) -> bytes:
@@ -94,7 +94,7 @@ class Sealer:
 
 
 def _load_or_make_key(path: Path) -> bytes:
-    """The key appears whole or not at all: half a key would keep the server from ever starting again."""
+    """Create the key file atomically: a partial key would keep the server from ever starting again."""
     if path.exists():
         return path.read_bytes()
     partial = path.with_name(f".partial.{os.getpid()}.{path.name}")
@@ -103,7 +103,7 @@ def _load_or_make_key(path: Path) -> bytes:
             file.write(Fernet.generate_key())
             file.flush()
             os.fsync(file.fileno())
-        with suppress(FileExistsError):  # another process was faster; its key is the one
+        with suppress(FileExistsError):  # another process created it first; use that key
             os.link(partial, path)
     except OSError as error:
         raise Unavailable(f"the key file {path} cannot be written: {error.strerror}") from error

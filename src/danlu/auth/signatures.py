@@ -1,6 +1,6 @@
 """Signatures of requests in the two schemes of Tencent Cloud's SDKs. Pure: nothing is looked up, no clock is read.
 
-TC3-HMAC-SHA256   its API: the body, the content type, the host and the second; not the action
+TC3-HMAC-SHA256   its API: the body, the content type, the host and the timestamp; not the action
 q-sign (sha1)     its object storage: the method, the path, the query and headers; not the body
 """
 
@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 TC3 = "TC3-HMAC-SHA256"
 TC3_HEADERS = ("content-type", "host")
-"""What a signature of TC3 covers at least."""
+"""Headers that a TC3 signature must cover."""
 
 _TC3_CLAIM = re.compile(
     r"TC3-HMAC-SHA256 Credential=(?P<key>[^/,\s]+)/(?P<date>\d{4}-\d\d-\d\d)/(?P<service>[a-z0-9_-]+)/tc3_request, ?"
@@ -27,7 +27,7 @@ _SIGN_TIME = re.compile(r"(\d{1,12});(\d{1,12})", re.ASCII)
 
 
 class Tc3Claim(NamedTuple):
-    """What the header Authorization of a TC3 request says."""
+    """The fields of a TC3 request's Authorization header."""
 
     key: str
     """The id of the key pair."""
@@ -39,7 +39,7 @@ class Tc3Claim(NamedTuple):
 
 
 class CosClaim(NamedTuple):
-    """What the header Authorization of a request to the object storage says."""
+    """The fields of an object storage request's Authorization header."""
 
     key: str
     begins_at: int
@@ -50,7 +50,7 @@ class CosClaim(NamedTuple):
 
 
 class StoreRequest(NamedTuple):
-    """A request to the object storage, as it arrived."""
+    """A request to the object storage, as received."""
 
     method: str
     path: str
@@ -62,7 +62,7 @@ class StoreRequest(NamedTuple):
 
 
 def parse_tc3(header: str) -> Tc3Claim | None:
-    """None when it is not a claim that covers what it must."""
+    """None when it is malformed, or does not cover the required headers."""
     found = _TC3_CLAIM.fullmatch(header.strip())
     if found is None:
         return None
@@ -73,7 +73,7 @@ def parse_tc3(header: str) -> Tc3Claim | None:
 
 
 def tc3_signature(secret: str, claim: Tc3Claim, *, timestamp: int, headers: Mapping[str, str], body: bytes) -> str:
-    """The signature that a POST with this body has, made with the secret. SDKs sign the path `/`, whatever it is."""
+    """The expected signature of a POST with this body. SDKs sign the path `/` for every path."""
     signed = "".join(f"{name}:{headers.get(name, '').strip()}\n" for name in claim.headers)
     request = "\n".join(["POST", "/", "", signed, ";".join(claim.headers), hashlib.sha256(body).hexdigest()])
     scope = f"{claim.date}/{claim.service}/tc3_request"
@@ -85,12 +85,12 @@ def tc3_signature(secret: str, claim: Tc3Claim, *, timestamp: int, headers: Mapp
 
 
 def tc3_date(timestamp: int) -> str:
-    """The day that a claim of this second names."""
+    """The date that a claim with this timestamp carries."""
     return datetime.fromtimestamp(timestamp, timezone.utc).strftime("%Y-%m-%d")
 
 
 def parse_cos(header: str) -> CosClaim | None:
-    """None when it is not a claim, or one that does not cover the host, which names the bucket."""
+    """None when it is malformed, or does not cover the host, which names the bucket."""
     pairs = [part.partition("=") for part in header.strip().split("&")]
     found = {name: value for name, _, value in pairs}
     time = _SIGN_TIME.fullmatch(found.get("q-sign-time", ""))
@@ -105,7 +105,7 @@ def parse_cos(header: str) -> CosClaim | None:
 
 
 def cos_signature(secret: str, claim: CosClaim, *, request: StoreRequest) -> str:
-    """The signature that the request has, made with the secret."""
+    """The expected signature of the request."""
     values = {_quoted(name).lower(): value for name, value in request.query}
     query = "&".join(f"{name}={_quoted(values.get(name, ''))}" for name in claim.query)
     headers = "&".join(f"{name}={_quoted(request.headers.get(name, ''))}" for name in claim.headers)

@@ -1,12 +1,12 @@
 """Delays after wrong passwords. Pure.
 
-Three counts, each with tries that cost nothing and then waits that double:
+Three counts, each with free tries and then delays that double:
 
-    pair      this name from this address    what a person with a bad memory meets
-    name      this name from anywhere        guessing one person's password from many addresses
-    address   any name from this address     guessing many people's passwords from one address
+    pair      this name from this address    a user who mistypes their password
+    name      this name from anywhere        guessing one user's password from many addresses
+    address   any name from this address     guessing many users' passwords from one address
 
-Only `pair` applies where the user has signed in before, so that others elsewhere cannot lock them out.
+Only `pair` applies at an address where the user has signed in before, so that others cannot lock them out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 FORGOTTEN_AFTER = timedelta(hours=1)
-"""A count is reset after so long without a failure."""
+"""A count is reset after this long without a failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ class Count:
 
     limit: Limit
     key: str
-    """What the count is stored under: a digest, since people type passwords where names belong."""
+    """Key in the database: a digest, since users type passwords into the name field by mistake."""
 
     count: int = 0
     last_at: datetime | None = None
 
 
 def counts_for(name: str, address: str, *, is_familiar: bool) -> tuple[Count, ...]:
-    """What a sign-in counts against. The same for names that exist and names that do not."""
+    """The counts that apply to a sign-in, whether or not the name exists."""
     place, person = network_of(address), name.strip().lower()
     pair = Count(PAIR, _key(PAIR, person, place))
     return (pair,) if is_familiar else (pair, Count(NAME, _key(NAME, person)), Count(ADDRESS, _key(ADDRESS, place)))
@@ -58,7 +58,7 @@ def count_for_registering(address: str) -> Count:
 
 
 def is_current(count: Count, now: datetime) -> bool:
-    """Whether it still counts. One from the future was made before the clock was set back."""
+    """Whether it still applies. A count from the future was stored before the clock was set back, and does not."""
     return count.last_at is not None and timedelta(0) <= now - count.last_at < FORGOTTEN_AFTER
 
 
@@ -68,7 +68,7 @@ def wait_seconds(counts: Iterable[Count], now: datetime) -> int:
 
 
 def network_of(address: str) -> str:
-    """The part of an address that one household or machine shares: all of IPv4, the first half of IPv6."""
+    """The part of an address that identifies one client: all of IPv4, the /64 network of IPv6."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

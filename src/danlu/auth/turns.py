@@ -1,4 +1,4 @@
-"""Turns at work that takes a core, or another server, for a while."""
+"""Limits concurrent work that keeps a core or another server busy."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from danlu.errors import TooManyRequests
 
 
 class Turns:
-    """A limited number at a time, and a limited number that waits briefly; all others are asked to retry later.
+    """Runs a limited number at a time and lets a few more wait briefly; all others are asked to retry later.
 
-    Who waits holds a thread of the server, so those are few: strangers must not be able to take them all.
+    Waiting callers hold a thread of the server, so they are few: unauthenticated clients must not take all threads.
     """
 
     def __init__(self, num_at_once: int = 2, max_waiting: int = 6, wait_seconds: float = 2.0) -> None:
         self._free = threading.BoundedSemaphore(num_at_once)
         self._lock = threading.Lock()
         self.num_free_places = num_at_once + max_waiting
-        """For the running and the waiting ones."""
+        """Free places, for running and waiting callers together."""
 
         self._wait_seconds = wait_seconds
 
