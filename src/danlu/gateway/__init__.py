@@ -1,1 +1,1 @@
-"""Ways into running tasks."""
+"""Access to running tasks: shells, SSH, and a proxy to their ports."""

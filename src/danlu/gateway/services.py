@@ -1,8 +1,7 @@
-"""Programs that Danlu starts in a task when somebody opens them: JupyterLab and TensorBoard.
+"""Programs that Danlu starts in a task on demand: JupyterLab and TensorBoard.
 
-They are children of the task's first process: they see what the command sees, and end with the task. A server that
-restarts finds them where they were. Each has a port in the gang's network, which is also what keeps a second one
-from starting.
+They are children of the task's first process: they see what the command sees, end with the task, and survive a restart
+of the server. Each has a fixed port in the gang's network, so that a second one cannot start.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ from danlu.gateway.turns import Turns
 from danlu.spec.endpoints import JUPYTER, JUPYTER_OPTIONS, JUPYTER_PORT, TENSORBOARD, TENSORBOARD_PORT
 
 START_SECONDS = 120.0
-"""How long one may take until it answers: JupyterLab took 9 s on a loaded machine."""
+"""Timeout until a service answers: JupyterLab took 9 s on a loaded machine."""
 
 BEGIN_SECONDS = 60.0
-"""How long the script may take that begins it: it looks whether the package is there."""
+"""Timeout of the start script, which checks that the package is installed."""
 
 NUM_STARTING, STARTING_PER_PERSON = 16, 2
 LOOK_SECONDS = 0.2
@@ -58,7 +57,7 @@ setsid sh -c 'until [ -e "$0" ]; do sleep 0.2; done; exec "$@"' "$ready" \
 class Service(NamedTuple):
     name: str
     module: str
-    """The package of Python's that must be in the job."""
+    """The Python package that the job must have."""
 
     port: int
     script: str
@@ -84,9 +83,9 @@ def port_of(endpoint: str) -> int:
 
 
 def start(engines: Engines, target: Target, *, service: Service, begin_seconds: float = BEGIN_SECONDS) -> None:
-    """Start it in the task. Blocks, for `begin_seconds` at most: the Python that it looks for is the job's.
+    """Start a service in the task. Blocks for `begin_seconds` at most: the script runs the job's own Python.
 
-    Raise Unsupported with what it said when it cannot run there.
+    Raise Unsupported with the output of the script when the service cannot run there.
     """
     engine = engines.get(target.engine)
     if not isinstance(engine, CanOpenChannels):
@@ -110,7 +109,7 @@ def start(engines: Engines, target: Target, *, service: Service, begin_seconds: 
 
 
 class Starts:
-    """Connects to services, and starts those that nothing answers for, one at a time each. For one event loop."""
+    """Connects to services, and starts those that do not answer, each once at a time. For one event loop."""
 
     def __init__(self, engines: Engines, connect: Callable[[Admitted], Awaitable[socket.socket]]) -> None:
         self._engines, self._connect = engines, connect

@@ -1,4 +1,4 @@
-"""Running tasks as the gateway knows them, and the way to their ports."""
+"""Running tasks as the gateway knows them, and connections to their ports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Engines = Mapping[str, Engine]
 
 
 class Task(NamedTuple):
-    """Where somebody goes in."""
+    """A task that users enter."""
 
     job_id: str
     attempt: int
@@ -32,11 +32,11 @@ class Target(NamedTuple):
     task: Task
     port: int
     service: str = ""
-    """What Danlu starts there when nothing answers; empty: the job's own program does."""
+    """The service that Danlu starts when nothing answers; empty: the job runs its own program."""
 
 
 class Admitted(NamedTuple):
-    """Somebody who may use a port."""
+    """A user who may use a port."""
 
     user_id: int
     target: Target

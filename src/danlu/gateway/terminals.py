@@ -1,5 +1,5 @@
-"""Shells that are open in running tasks, kept by this server: output is read by offset, so a broken connection costs
-nothing."""
+"""Shells that are open in running tasks, kept by this server. Output is read by offset, so that nothing is lost when a
+connection breaks."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from danlu.gateway.tasks import Engines, Task
 
 MAX_TERMINALS = 200
 KEPT_BYTES = 1 << 20
-"""Output that nobody has read yet; whoever writes more waits."""
+"""Unread output that is kept; beyond it the command waits."""
 
 PIECE_BYTES = 1 << 16
 LEFT_ALONE_SECONDS = 120.0
-"""A terminal that nobody reads for so long is closed: its user is gone."""
+"""A terminal that nobody has read for this long is closed."""
 
 LOOK_SECONDS = 2.0
-"""How often it is looked who may still be where they are."""
+"""How often idle terminals are closed, and rights are checked again."""
 
 RETRY_SECONDS = 10
 MAX_WAITING = 4
-"""Requests that wait for the same terminal, to read or to write."""
+"""Requests that may wait for the same terminal, to read and to write."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,12 @@ class Guest(NamedTuple):
 
     user_id: int
     via: str = ""
-    """By which key or session."""
+    """The key or session that they used."""
 
 
 @dataclass
 class Terminal:
-    """An open shell. A thread of its own takes what it prints: they are few, and requests have others."""
+    """An open shell. A separate thread reads its output, so that no thread for requests blocks on it."""
 
     job_id: str
     guest: Guest
@@ -65,7 +65,7 @@ class Terminal:
 
     num_readers: int = 0
     num_writers: int = 0
-    """Requests that wait."""
+    """Requests that wait to write."""
 
     def copy(self) -> None:
         while data := self.channel.read(PIECE_BYTES):
@@ -80,7 +80,7 @@ class Terminal:
         self.channel.close()
 
     def read(self, after: int) -> Output:
-        """What was printed from an offset on; what comes before it is let go."""
+        """Return output from an offset on, and discard what comes before it."""
         with self.changed:
             self.read_at = time.monotonic()
             let_go = max(0, min(after - self.begins_at, len(self.kept)))
@@ -95,7 +95,7 @@ class Terminal:
 
     @contextmanager
     def reading(self, tell: Callable[[], None]) -> Iterator[None]:
-        """Be told of output. Raise TooManyRequests when others wait for it already."""
+        """Call `tell` when there is output. Raise TooManyRequests when too many requests wait for it already."""
         if self.num_readers >= MAX_WAITING:
             raise _too_many_wait("read")
         self.num_readers += 1
@@ -108,7 +108,7 @@ class Terminal:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Raise TooManyRequests when others wait to write already."""
+        """Raise TooManyRequests when too many requests wait to write already."""
         if self.num_writers >= MAX_WAITING:
             raise _too_many_wait("write to")
         self.num_writers += 1
@@ -132,13 +132,13 @@ class Terminals:
         patience_seconds: float = LEFT_ALONE_SECONDS,
         look_seconds: float = LOOK_SECONDS,
     ) -> None:
-        """`may_stay`: whether somebody may still be in a job. Asked every `look_seconds`, in a thread."""
+        """`may_stay`: whether a user may still use a job. Called every `look_seconds`, in a thread."""
         self._engines = engines
         self._max_per_person, self._may_stay = max_per_person, may_stay
         self._patience_seconds, self._look_seconds = patience_seconds, look_seconds
         self._open: dict[str, Terminal] = {}
         self._opening: list[int] = []
-        """Users whose shells are about to be open."""
+        """Users whose shells are being opened."""
 
         self._lock = threading.Lock()
         self._is_looking = False
@@ -164,7 +164,7 @@ class Terminals:
         return name
 
     def get(self, job_id: str, name: str, *, user_id: int) -> Terminal:
-        """Only who opened a shell may use it: it acts with what he typed."""
+        """Only the user who opened a shell may use it."""
         found = self._open.get(name)
         if found is None or found.job_id != job_id or found.guest.user_id != user_id:
             raise NotFound(f"no open shell {name!r} in {job_id}; it may have been closed because it was idle")
@@ -178,7 +178,7 @@ class Terminals:
 
     @contextmanager
     def _opened_by(self, guest: Guest) -> Iterator[None]:
-        """Count a shell that is about to be open."""
+        """Count a shell that is being opened. Raise TooManyRequests when a limit is reached."""
         with self._lock:
             users = [terminal.guest.user_id for terminal in self._open.values()] + self._opening
             if users.count(guest.user_id) >= self._max_per_person:
@@ -195,7 +195,7 @@ class Terminals:
                 self._opening.remove(guest.user_id)
 
     def _look_after(self) -> None:
-        """Close what was left alone, and what its user may not use any more, until nothing is open."""
+        """Close idle terminals, and those whose user has lost access, until none is open."""
         while True:
             time.sleep(min(self._look_seconds, self._patience_seconds / 8))
             for name, terminal in list(self._open.items()):
@@ -210,7 +210,7 @@ class Terminals:
     def _is_welcome(self, terminal: Terminal) -> bool:
         try:
             return self._may_stay(terminal.guest, terminal.job_id)
-        except DanluError:  # the database does not answer: each request looks by itself
+        except DanluError:  # keep terminals while the database does not answer; each request is authorized by itself
             return True
 
 

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own: bytes that pass through the gateway do not make the console's requests wait."""
+"""An event loop in a thread of its own, so that traffic of the gateway does not delay other requests."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GatewayThread:
         self._thread.start()
 
     def stop(self) -> None:
-        """End all connections. Quiet when it has not been started."""
+        """Close all connections. Does nothing if it was not started."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(lambda: [task.cancel() for task in self._tasks])
             self._thread.join(STOP_SECONDS)

@@ -1,4 +1,4 @@
-"""Threads for what may take long, such as a task that does not answer: so many at a time for one job, or one person."""
+"""Threads for calls that may take long, such as to a task that does not answer: limited per job and per user."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ T = TypeVar("T")
 
 
 class Turns:
-    """For one event loop. A turn lasts until its thread is free, also when nobody waits for it any more."""
+    """For one event loop. A turn lasts until its thread is free, even if the caller was cancelled."""
 
     def __init__(self, num_threads: int, name: str) -> None:
         self._threads = ThreadPoolExecutor(num_threads, thread_name_prefix=name)
         self._turns: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
 
     async def call(self, function: Callable[[], T], at_once: Mapping[Hashable, int]) -> T:
-        """Call it in a thread. `at_once`: for whom it is, and how many of theirs are called at a time."""
+        """Run a function in a thread. `at_once`: for each job or user it counts for, how many may run at a time."""
         taken: list[asyncio.Semaphore] = []
         try:
             for whom, most in at_once.items():
@@ -48,7 +48,7 @@ def _give_back(turns: list[asyncio.Semaphore]) -> None:
 
 
 def _let_go(done: asyncio.Future[T]) -> None:
-    """Nobody takes what came of it."""
+    """Close a socket whose caller was cancelled."""
     if done.cancelled() or done.exception() is not None:
         return
     made = done.result()

@@ -1,4 +1,4 @@
-"""How many connections come from one address. Behind a proxy that is trusted, all of them come from there."""
+"""Limits connections per client address. Trusted proxies are exempt: they connect for many clients."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from danlu.auth.throttle import network_of
 
 class Addresses:
     def __init__(self, most: int = 0, trusted: frozenset[str] = frozenset()) -> None:
-        """`most` for one address, or one /64 network of IPv6; 0: any number."""
+        """`most`: connections from one IPv4 address or IPv6 /64 network; 0: unlimited."""
         self._most, self._trusted = most, trusted
         self._held: Counter[str] = Counter()
 
     def take(self, address: str) -> bool:
-        """Count one more; False when there are too many already."""
+        """Count one more connection; False when the limit is reached."""
         place = network_of(address)
         if self._most and address not in self._trusted and self._held[place] >= self._most:
             return False

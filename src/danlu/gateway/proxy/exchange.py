@@ -1,4 +1,4 @@
-"""One request and its answer, passed on between a browser and a port of a task, piece by piece."""
+"""Forwards one request and its response between a browser and a port of a task, as a stream."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from danlu.gateway.proxy.heads import Way, to_browser, to_endpoint
 from danlu.gateway.proxy.upstream import PIECE_BYTES, Event, Upstream
 
 ANSWER_SECONDS = 600.0
-"""How long a program may take to begin its answer, and between two pieces of it."""
+"""Timeout for the start of a program's response, and between two pieces of it."""
 
 READING_SECONDS = 60.0
-"""How long a browser may take to read a piece, and to send the next one."""
+"""Timeout for a browser to read a piece, and to send the next one."""
 
 
 class Browser:
-    """The other side of an exchange."""
+    """The client side of an exchange."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, http: h11.Connection) -> None:
         self.reader, self.writer, self.http = reader, writer, http
         self.has_answer = False
-        """Whether something of an answer was sent."""
+        """Whether part of a response was sent."""
 
     async def send(self, *events: h11.Event) -> None:
         for event in events:
@@ -47,12 +47,12 @@ class Browser:
 
 
 class NotAnswered(Exception):
-    """The connection ended before a byte of the answer: it was used before, and closed by the other side."""
+    """The program closed a reused connection before it sent any of its response."""
 
 
 async def exchange(browser: Browser, upstream: Upstream, *, request: h11.Request, way: Way) -> None:
-    """Pass on a request whose head was read, and its answer. Returns when both are complete. Raise DanluError as long
-    as nothing of an answer was sent, OSError when one side is gone."""
+    """Forward a request whose head was read, and its response; return when both are complete. Raise DanluError while
+    nothing of the response was sent, OSError when one side has disconnected."""
     head = h11.Request(
         method=request.method, target=request.target, headers=to_endpoint(request.headers.raw_items(), way)
     )
@@ -72,13 +72,13 @@ async def exchange(browser: Browser, upstream: Upstream, *, request: h11.Request
 
 
 def may_repeat(request: h11.Request) -> bool:
-    """Whether a request can be sent once more when a connection turns out to be closed."""
+    """Whether a request can be repeated on a new connection when a reused one turns out to be closed."""
     names = {name for name, _ in request.headers}
     return request.method in (b"GET", b"HEAD") and not names & {b"content-length", b"transfer-encoding"}
 
 
 async def _send_body(browser: Browser, upstream: Upstream) -> None:
-    """Pass on the body; then wait for the browser to go away, so that nobody works for one that is gone."""
+    """Forward the body; then wait for the browser to disconnect, to close the connection to the program as well."""
     try:
         while True:
             event = await browser.next_event(READING_SECONDS)
@@ -100,7 +100,7 @@ async def _send_body(browser: Browser, upstream: Upstream) -> None:
 
 
 async def _answer(browser: Browser, upstream: Upstream, *, way: Way) -> h11.InformationalResponse | None:
-    """Pass on the answer; return the one that says that both go on with another protocol."""
+    """Forward the response; return one with status 101 (Switching Protocols) without forwarding it."""
     while True:
         try:
             event = await upstream.next_event(ANSWER_SECONDS)
@@ -117,7 +117,7 @@ async def _answer(browser: Browser, upstream: Upstream, *, way: Way) -> h11.Info
             if event.status_code == 101:
                 return event
         elif isinstance(event, h11.Response):
-            upstream.is_used = False  # it does answer
+            upstream.is_used = False  # it answers, so it was not closed while idle
             browser.has_answer = True
             headers = to_browser(event.headers.raw_items(), way)
             await browser.send(h11.Response(status_code=event.status_code, headers=headers, reason=event.reason))
@@ -133,7 +133,7 @@ async def _answer(browser: Browser, upstream: Upstream, *, way: Way) -> h11.Info
 
 
 async def _switch(browser: Browser, upstream: Upstream, *, switched: h11.InformationalResponse, way: Way) -> None:
-    """Pass on bytes both ways until one side ends."""
+    """Copy bytes both ways until one side closes."""
     headers = to_browser(switched.headers.raw_items(), way, is_switched=True)
     browser.has_answer = True
     await browser.send(h11.InformationalResponse(status_code=101, headers=headers, reason=switched.reason))

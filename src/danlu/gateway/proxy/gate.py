@@ -1,4 +1,4 @@
-"""Who may use an endpoint: what the proxy asks, and how long it remembers the answer."""
+"""Who may use an endpoint: the gate that the proxy asks, and a short cache of its answers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from danlu.gateway.proxy.names import Place
 from danlu.gateway.tasks import Admitted
 
 REMEMBERED_SECONDS = 2.0
-"""A page loads a hundred files at once; rights that were taken away count this much later."""
+"""A page loads a hundred files at once, so answers are cached; revoked rights take effect this much later."""
 
 MAX_REMEMBERED = 10_000
 
 
 class Gate(Protocol):
-    """Decides, with the database. Called in threads. `place` is None where only the grant says which it is."""
+    """Decides with the database; called in threads. `place` is None where only the grant names the endpoint."""
 
     def enter(self, place: Place | None, link: str) -> str:
-        """The value of the cookie that a link is worth. Raise NotSignedIn, or what `admit` raises."""
+        """Exchange a link for the value of a cookie. Raise NotSignedIn, or what `admit` raises."""
         ...
 
     def admit(self, place: Place | None, cookies: Sequence[str]) -> Admitted:
@@ -41,7 +41,7 @@ class Memory:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._gate.enter, place, link)
 
     async def admit(self, place: Place | None, cookies: Sequence[str]) -> Admitted:
-        """Raise DanluError. Refusals are not remembered: they are rare, and end when rights are given."""
+        """Raise DanluError. Rejections are not cached: they are rare, and must end when rights are granted."""
         key = (place, tuple(cookies))
         until, admitted = self._known.get(key, (0.0, None))
         if admitted is not None and time.monotonic() < until:

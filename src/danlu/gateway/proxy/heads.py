@@ -1,4 +1,4 @@
-"""What passes between a browser and an endpoint, header by header. Pure."""
+"""Headers that are forwarded between a browser and an endpoint. Pure."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ HOP_BY_HOP = {
     *(b"trailer", b"upgrade", b"expect"),
 }
 FORWARDED = {b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}
-"""Only what we say ourselves is passed on."""
+"""Dropped from requests: the proxy sets its own."""
 
 _OWN_CREDENTIALS = (b"bearer dk-", b"bearer jt-")
 
 
 class Way(NamedTuple):
-    """Where a request goes: what an endpoint is told about it."""
+    """What an endpoint learns about the origin of a request."""
 
     origin: str
     address: str
     cookie: str
-    """Name of the cookie that lets the browser in."""
+    """Name of the cookie with the browser's grant."""
 
 
 def cookie_name(*, is_secure: bool) -> str:
-    """Browsers let no other host set a `__Host-` cookie, and want it to be secure."""
+    """Browsers accept a `__Host-` cookie only from the host itself, and only if it is secure."""
     return "__Host-danlu_endpoint" if is_secure else "danlu_endpoint"
 
 
@@ -38,7 +38,7 @@ def get(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> str | None:
 
 
 def cookies(headers: Sequence[tuple[bytes, bytes]], name: str) -> list[str]:
-    """All values of a cookie. Another host of the same domain may have set one of them: whoever reads tries each."""
+    """All values of a cookie. Another host of the same domain may have set one of them, so the caller tries each."""
     return [value for key, value in _cookie_pairs(headers) if key == name]
 
 
@@ -47,9 +47,9 @@ def is_websocket(headers: Sequence[tuple[bytes, bytes]]) -> bool:
 
 
 def is_foreign(method: bytes, headers: Sequence[tuple[bytes, bytes]], *, origin: str) -> bool:
-    """Whether a page of another origin sent it: the console, another endpoint, or a site somewhere.
+    """Whether a page of another origin sent it: the console, another endpoint, or any other site.
 
-    Browsers say so (Sec-Fetch-Site, Origin); programs send neither. A link that was followed is nobody's script.
+    Browsers say so (Sec-Fetch-Site, Origin); programs send neither. A followed link is allowed: no script sent it.
     """
     given = get(headers, b"origin")
     if given is not None and given.lower() != origin:
@@ -61,7 +61,7 @@ def is_foreign(method: bytes, headers: Sequence[tuple[bytes, bytes]], *, origin:
 
 
 def to_endpoint(headers: Sequence[tuple[bytes, bytes]], way: Way) -> Headers:
-    """The headers that the job sees: nothing that lets somebody in, and the truth about where it comes from."""
+    """Request headers for the job: without credentials of Danlu, and with the proxy's own forwarding headers."""
     dropped = HOP_BY_HOP | FORWARDED | {b"cookie"}
     kept = [(key, value) for key, value in headers if key.lower() not in dropped and not _is_own(key, value)]
     ours = {way.cookie, CONSOLE_COOKIE}
@@ -80,7 +80,7 @@ def to_endpoint(headers: Sequence[tuple[bytes, bytes]], way: Way) -> Headers:
 
 
 def to_browser(headers: Sequence[tuple[bytes, bytes]], way: Way, *, is_switched: bool = False) -> Headers:
-    """The headers of an answer; a job does not set the cookies that let somebody in."""
+    """Response headers for the browser. A job must not set the cookies that Danlu authenticates with."""
     guarded = (way.cookie.encode(), CONSOLE_COOKIE.encode())
     kept = [
         (key, value)
@@ -96,7 +96,7 @@ def _set_name(value: bytes) -> bytes:
 
 
 def _is_own(key: bytes, value: bytes) -> bool:
-    """Whether it is a key of Danlu's that somebody sent to the wrong place."""
+    """Whether it is an API key or token of Danlu, sent here by mistake."""
     return key.lower() == b"authorization" and value.lower().startswith(_OWN_CREDENTIALS)
 
 

@@ -2,7 +2,7 @@
 
 train-1700000000000-8080.localhost    ->    job train-1700000000000, endpoint 8080
 
-At a bare address there is no name: who comes there shows by their grant which endpoint they mean.
+At a bare IP address there are no names: the grant says which endpoint is meant.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class Place(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a Host header says."""
+    """What a Host header refers to."""
 
     place: Place | None
-    """None: the grant says it."""
+    """None: the grant names it."""
 
     origin: str
     """Scheme, host and port, as browsers put them into the header Origin."""
@@ -34,7 +34,7 @@ class Names(Protocol):
     is_secure: bool
 
     def find(self, host: str) -> Found | None:
-        """What a Host header names; None for every other name."""
+        """What a Host header refers to; None for all other names."""
         ...
 
 
@@ -60,7 +60,8 @@ class EndpointNames:
 
 
 class BareAddress:
-    """Addresses without a name. A name is refused: it may be somebody else's, and lead here all the same."""
+    """Endpoints at a bare IP address. Host names are rejected: a foreign name may resolve to this server (DNS
+    rebinding)."""
 
     is_secure = False
 
@@ -86,6 +87,6 @@ def is_address(host: str) -> bool:
 
 
 def needs_bare(host: str) -> bool:
-    """Whether whoever uses this Host header cannot use names: an address, and not their own machine's."""
+    """Whether a client that sends this Host header cannot use names: an IP address other than loopback."""
     name = host if host.endswith("]") else host.rpartition(":")[0] or host
     return is_address(name) and not ipaddress.ip_address(name.strip("[]")).is_loopback

@@ -1,4 +1,4 @@
-"""What somebody reads who is not let through to an endpoint."""
+"""Responses of the proxy itself: rejections, and the redirect to an endpoint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</
 
 
 def refusal(error: DanluError, *, is_page: bool) -> tuple[h11.Response, bytes]:
-    """An answer that ends the connection; a page for browsers, the usual JSON for programs."""
+    """A rejection, which closes the connection: a page for browsers, the usual JSON for programs."""
     if is_page:
         title = html.escape(f"{error.status} {type(error).__name__}")
         body, kind = _PAGE.format(title=title, told=html.escape(str(error))).encode(), b"text/html; charset=utf-8"
@@ -33,7 +33,7 @@ def refusal(error: DanluError, *, is_page: bool) -> tuple[h11.Response, bytes]:
 
 
 def entered(to: str, cookie: str) -> h11.Response:
-    """Sends a browser on to the endpoint, with the cookie that lets it in."""
+    """Redirects a browser to the endpoint, with the cookie that holds its grant."""
     headers = [
         (b"Location", to.encode("ascii")),
         (b"Set-Cookie", cookie.encode("ascii")),

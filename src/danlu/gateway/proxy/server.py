@@ -1,4 +1,4 @@
-"""The reverse proxy: every connection of a browser, and who may stay."""
+"""The reverse proxy: serves connections of browsers, and checks regularly who may still use them."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ log = logging.getLogger(__name__)
 
 ENTER = "/_danlu/enter"
 LOOK_SECONDS = 5.0
-"""How often it is looked who may still be where they are."""
+"""How often the rights behind open requests are checked again."""
 
 MAX_CONNECTIONS = 4000
 MAX_PER_PERSON = 400
-"""Requests of one person that are under way, open WebSockets included."""
+"""Concurrent requests of one user, including open WebSockets."""
 
 NUM_THREADS, NUM_CONNECTING = 8, 32
 CONNECTING_AT_ONCE, CONNECTING_PER_PERSON = 4, 8
-"""Connections to one job, and of one person, that are being made: a port that does not answer does not take the threads
-of others."""
+"""Connections to one job, and of one user, that are being opened: a port that does not answer must not take all
+threads."""
 
 
 class ProxyLimits(NamedTuple):
-    """What holds for all connections."""
+    """Limits for all connections."""
 
     head_seconds: float = 20.0
-    """How long the head of a request may take, and how long a connection waits for its next one."""
+    """Timeout for the head of a request, and for the next request on a connection."""
 
     per_address: int = 0
-    """Connections from one address; 0: any number."""
+    """Connections from one address; 0: unlimited."""
 
     trusted: frozenset[str] = frozenset()
-    """Addresses of proxies, which speak for many."""
+    """Addresses of proxies, which connect for many clients."""
 
 
 class _Held(NamedTuple):
-    """A request that is under way, with what it was let in by."""
+    """A request in progress, with the cookies that authorized it."""
 
     place: Place | None
     cookies: tuple[str, ...]
@@ -121,7 +121,7 @@ class Proxy:
         browser.has_answer = False
         is_page = False
         try:
-            async with asyncio.timeout(self._limits.head_seconds):  # all of it: a head that trickles ends as well
+            async with asyncio.timeout(self._limits.head_seconds):  # for the whole head, even if it trickles in
                 request = await browser.next_event(self._limits.head_seconds)
             if not isinstance(request, h11.Request):
                 return False
@@ -194,12 +194,12 @@ class Proxy:
         await browser.send(pages.entered(to, cookie), h11.EndOfMessage())
 
     async def _look_who_may_stay(self) -> None:
-        """End what is under way for those who may not use their endpoint any more."""
+        """Cancel requests of users who may no longer use the endpoint."""
         for task, held in list(self._held.items()):
             try:
                 await self._memory.admit(held.place, held.cookies)
             except DanluError as error:
-                if error.status < 500:  # a database that does not answer ends nothing
+                if error.status < 500:  # keep requests while the database does not answer
                     task.cancel()
 
     def _leave(self, task: asyncio.Task[None]) -> None:

@@ -1,4 +1,4 @@
-"""Connections to ports of tasks: opened through the engine, and used again for as long as both sides keep them."""
+"""Connections to ports of tasks: opened through the engine, and reused while both sides keep them open."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PIECE_BYTES = 256 << 10
 MAX_HEAD_BYTES = 64 << 10
 MAX_IDLE = 8
 IDLE_SECONDS = 4.0
-"""Shorter than what servers keep an unused connection for: uvicorn's default is 5 s."""
+"""Shorter than the keep-alive timeout of servers: uvicorn's default is 5 s."""
 
 
 Event = Union[h11.Event, type[h11.PAUSED]]
@@ -47,7 +47,7 @@ class Upstream:
 
 
 class Upstreams:
-    """For one event loop."""
+    """A pool of connections, for one event loop."""
 
     def __init__(self, connect: Callable[[Admitted], Awaitable[socket.socket]]) -> None:
         """`connect` returns a connected socket; it is awaited."""
@@ -56,7 +56,7 @@ class Upstreams:
         self._is_closed = False
 
     async def take(self, admitted: Admitted, *, is_new: bool = False) -> Upstream:
-        """A connection that was used before, if there is one and a used one will do. Raise DanluError."""
+        """Return an idle connection, or open one if there is none or `is_new` is set. Raise DanluError."""
         now, target = time.monotonic(), admitted.target
         idle = self._idle.pop(target, []) if not is_new else []
         for position, found in enumerate(reversed(idle)):
@@ -97,7 +97,7 @@ class Upstreams:
                 del self._idle[target]
 
     def close(self) -> None:
-        """Keep nothing any more: requests that are under way close what they have."""
+        """Close idle connections and keep no more: requests in progress close their own."""
         self._is_closed = True
         for idle in self._idle.values():
             for one in idle:

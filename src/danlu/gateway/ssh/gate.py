@@ -1,4 +1,4 @@
-"""Who may enter a job over SSH: what the gateway asks."""
+"""Who may enter a job over SSH: the gate that the SSH server asks."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _USER = re.compile(r"(train-[0-9]{1,20})(?:\.([0-9]{1,6}))?")
 
 
 class Wish(NamedTuple):
-    """The user name of an SSH client: a job, and which of its tasks."""
+    """The user name of an SSH client: a job and one of its tasks."""
 
     job_id: str
     rank: int
 
 
 class Guest(NamedTuple):
-    """Somebody who was let in."""
+    """A user who may enter a task."""
 
     user_id: int
     fingerprint: str
@@ -30,15 +30,15 @@ class SshGate(Protocol):
     """Decides, with the database. Called in threads."""
 
     def enter(self, wish: Wish, fingerprint: str) -> Guest | None:
-        """Who has this key, if they may enter the task. Asked before they have shown that the key is theirs."""
+        """The user with this key, if they may enter the task. Called before the client has proved that it owns it."""
         ...
 
     def note(self, guest: Guest) -> None:
-        """Somebody has shown that the key is theirs: note that they enter."""
+        """Record that a user enters, after their client has proved that it owns the key."""
         ...
 
     def may_stay(self, guest: Guest) -> bool:
-        """Whether somebody may still be there."""
+        """Whether the user may still use the task."""
         ...
 
 

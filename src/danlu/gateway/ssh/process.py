@@ -29,12 +29,12 @@ REFUSED = 126
 
 
 class TaskProcess(asyncssh.SSHServerProcess[bytes]):
-    """A session whose `sftp` is a command in the task, like every other: asyncssh's would act as the server's user."""
+    """A session that runs `sftp` as a command in the task: asyncssh's own would act as the server's user."""
 
     def __init__(
         self, factory: Callable[[asyncssh.SSHServerProcess[bytes]], Awaitable[None]], *, ended: Callable[[], None]
     ) -> None:
-        """`ended` is called once, also when the client asks for nothing and goes away."""
+        """`ended` is called once, also when the client disconnects without a request."""
         super().__init__(factory, None, 0, False)
         self._ended, self._has_begun = ended, False
 
@@ -64,7 +64,7 @@ class TaskProcess(asyncssh.SSHServerProcess[bytes]):
 
 
 def command_of(process: asyncssh.SSHServerProcess[bytes]) -> Sequence[str] | None:
-    """What is to be executed; None for a subsystem that there is not."""
+    """The command to run; None for an unknown subsystem."""
     if process.subsystem is not None:
         return SFTP if process.subsystem == "sftp" else None
     if process.command is None:
@@ -73,7 +73,7 @@ def command_of(process: asyncssh.SSHServerProcess[bytes]) -> Sequence[str] | Non
 
 
 class InThread(Protocol):
-    """Calls something that may take a moment where it holds up nobody else."""
+    """Runs a blocking call in a thread."""
 
     async def __call__(self, function: Callable[[], T], /) -> T: ...
 
@@ -81,7 +81,7 @@ class InThread(Protocol):
 async def run(
     process: asyncssh.SSHServerProcess[bytes], guest: Guest, *, engines: Engines, in_thread: InThread
 ) -> None:
-    """Run what the client asks for, until it ends or the client goes away."""
+    """Run what the client requests, until it ends or the client disconnects."""
     command, engine = command_of(process), engines.get(guest.engine)
     if command is None or not isinstance(engine, CanOpenChannels):
         process.stderr.write(b"danlu: this cannot be done here\n")
@@ -99,7 +99,7 @@ async def run(
         _print(channel.read, process.stdout, name=guest.task.job_id),
         _print(channel.read_errors, process.stderr, name=guest.task.job_id),
     )
-    # a command that neither reads nor writes does not notice it
+    # a command that neither reads nor writes does not notice a disconnect
     gone = asyncio.ensure_future(process.channel.wait_closed())
     try:
         await asyncio.wait((printing, gone), return_when=asyncio.FIRST_COMPLETED)
@@ -117,7 +117,7 @@ async def run(
 
 
 async def _type(process: asyncssh.SSHServerProcess[bytes], channel: Channel, in_thread: InThread) -> None:
-    """Pass on input, sizes of the window and signals; hang up when the client goes away."""
+    """Forward input, window sizes and signals; hang up when the client disconnects."""
     while True:
         try:
             data = await process.stdin.read(PIECE_BYTES)
@@ -155,7 +155,7 @@ async def _write(channel: Channel, data: bytes) -> None:
 
 
 async def _print(read: Callable[[int], bytes], writer: asyncssh.SSHWriter[bytes], *, name: str) -> None:
-    """Copy output to the client. A thread reads it, and goes on when the client has taken what came before."""
+    """Copy output to the client. A thread reads it, and continues once the client has received the previous piece."""
     loop, done = asyncio.get_running_loop(), asyncio.Event()
 
     async def send(data: bytes) -> None:
@@ -169,7 +169,7 @@ async def _print(read: Callable[[int], bytes], writer: asyncssh.SSHWriter[bytes]
         except (OSError, asyncssh.Error, asyncio.CancelledError, RuntimeError):
             pass  # the client is gone
         finally:
-            with suppress(RuntimeError):  # the server has ended
+            with suppress(RuntimeError):  # the server has stopped
                 loop.call_soon_threadsafe(done.set)
 
     threading.Thread(target=copy, name=f"ssh to {name}", daemon=True).start()

@@ -1,4 +1,4 @@
-"""The SSH server: public keys only, one task per connection, nothing of any host in reach."""
+"""The SSH server: public keys only, one task per connection, no access to any host."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ T = TypeVar("T")
 LOGIN_SECONDS = 30
 KEEPALIVE_SECONDS = 30
 LOOK_SECONDS = 5.0
-"""How often it is looked who may still be where they are."""
+"""How often the rights behind open connections are checked again."""
 
 MAX_CONNECTIONS = 500
 MAX_PER_PERSON = 50
 MAX_STRANGERS, MAX_STRANGERS_PER_ADDRESS = 100, 20
-"""Connections of those who have not shown yet who they are: the rest is for people."""
+"""Unauthenticated connections, in total and from one address: the rest is reserved for users."""
 
 MAX_OFFERS = 20
-"""Keys that one connection may offer: each is looked up."""
+"""Keys that one connection may offer: each costs a lookup."""
 
 MAX_SESSIONS, MAX_FORWARDS = 20, 200
-"""Commands, and connections to ports, that one connection has open: each is threads or files of the server's."""
+"""Commands, and connections to ports, that one connection has open: each uses threads or files of the server."""
 
 MAX_SESSIONS_PER_PERSON, MAX_FORWARDS_PER_PERSON = 40, 200
-"""The same for all connections of one person."""
+"""The same for all connections of one user."""
 
 NUM_THREADS, NUM_CONNECTING, NUM_OPENING = 8, 16, 32
 CONNECTING_AT_ONCE, OPENING_AT_ONCE = 4, 8
-"""Ports that one person waits for, and commands of theirs that begin or end: a node may be slow."""
+"""Ports being connected, and commands being started or ended, for one user: a node may be slow."""
 
 OWN_NAMES = ("localhost", "127.0.0.1", "::1", "0.0.0.0")
-"""What a client may call the task when it asks for one of its ports."""
+"""Host names that mean the task itself when a client requests one of its ports."""
 
 
 class SshGateway:
@@ -57,7 +57,7 @@ class SshGateway:
     def __init__(self, engines: Engines, gate: SshGate, *, host_key: Path) -> None:
         self._engines, self._gate, self._host_key = engines, gate, host_key
         self._threads = ThreadPoolExecutor(NUM_THREADS, thread_name_prefix="ssh")
-        # apart, so that a port or a node that does not answer keeps nobody from being let in
+        # in separate threads: a port or a node that does not answer must not delay authentication
         self._connecting = Turns(NUM_CONNECTING, "ssh-ports")
         self._opening = Turns(NUM_OPENING, "ssh-commands")
         self.connections: set[_Connection] = set()
@@ -74,7 +74,7 @@ class SshGateway:
             x11_forwarding=False,
             login_timeout=LOGIN_SECONDS,
             keepalive_interval=KEEPALIVE_SECONDS,
-            compression_algs=["none"],  # a few bytes that unpack to very many
+            compression_algs=["none"],  # against compression bombs
             server_version="Danlu",
         )
         try:
@@ -90,7 +90,7 @@ class SshGateway:
             self._opening.close()
 
     def has_room(self, address: str) -> bool:
-        """Whether somebody who is not known yet may connect from there."""
+        """Whether one more unauthenticated client may connect from this address."""
         strangers = [one.address for one in self.connections if one.guest is None]
         return (
             len(self.connections) < MAX_CONNECTIONS
@@ -99,7 +99,7 @@ class SshGateway:
         )
 
     def of(self, guest: Guest) -> list[_Connection]:
-        """The connections of a person who has shown who they are."""
+        """The authenticated connections of a user."""
         return [one for one in self.connections if one.guest is not None and one.guest.user_id == guest.user_id]
 
     async def enter(self, user: str, fingerprint: str) -> Guest | None:
@@ -135,7 +135,7 @@ class SshGateway:
                 continue
             try:
                 may_stay = await loop.run_in_executor(self._threads, self._gate.may_stay, connection.guest)
-            except DanluError:  # the database does not answer: that ends nothing
+            except DanluError:  # keep connections while the database does not answer
                 continue
             if not may_stay:
                 connection.abort()
@@ -147,7 +147,7 @@ class _Connection(asyncssh.SSHServer):
         self._connection: asyncssh.SSHServerConnection | None = None
         self.address = ""
         self.guest: Guest | None = None
-        """Who it is, once they have shown that the key is theirs."""
+        """Set once the client has proved that it owns the key."""
 
         self._offered: Guest | None = None
         self._num_offers = 0
@@ -169,7 +169,7 @@ class _Connection(asyncssh.SSHServer):
         if self._connection is not None:
             self._connection.abort()
 
-    # who it is
+    # authentication
 
     def begin_auth(self, username: str) -> bool:  # noqa: ARG002
         return True
@@ -178,7 +178,7 @@ class _Connection(asyncssh.SSHServer):
         return True
 
     async def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
-        """Asked once for a key that is offered and once for one that has signed. Anybody can offer anybody's."""
+        """Called once for an offered key and again for one that has signed. Any client can offer any key."""
         self._num_offers += 1
         if self._num_offers > MAX_OFFERS:
             self.abort()
@@ -190,13 +190,13 @@ class _Connection(asyncssh.SSHServer):
         return True
 
     def auth_completed(self) -> None:
-        """Only now they have shown that the key is theirs: the one that was looked up last."""
+        """Only now has the client proved that it owns the key: the one that was validated last."""
         self.guest = self._offered
         if self.guest is not None and self._connection is not None:
             self._connection.set_extra_info(**{"danlu.guest": self.guest})
             self._gateway.note(self.guest)
 
-    # what they may do
+    # what clients may request
 
     def session_requested(self) -> tuple[asyncssh.SSHServerChannel[bytes], asyncssh.SSHServerSession[bytes]]:
         if self.num_sessions >= MAX_SESSIONS:
@@ -209,7 +209,7 @@ class _Connection(asyncssh.SSHServer):
         return channel, TaskProcess(self._gateway.run, ended=self._session_ended)
 
     def connection_requested(self, dest_host: str, dest_port: int, *_from: object) -> asyncssh.SSHTCPSession[bytes]:
-        """A port of the task, under the names that a task has for itself; nothing else of any host."""
+        """Forward a port of the task itself, under its local names; other hosts are rejected."""
         if dest_host not in OWN_NAMES or not 0 < dest_port < 65536 or self.guest is None:
             told = f"only ports of the job itself can be reached: localhost:PORT, got {dest_host[:100]}:{dest_port}"
             raise asyncssh.ChannelOpenError(asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED, told)
