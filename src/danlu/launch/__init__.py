@@ -1,4 +1,4 @@
-"""The launch contract: pure functions from a job and its placement to a plan, one file per mode."""
+"""Launch modes: pure functions from a job and its placement to a plan, one file per mode."""
 
 from danlu.launch.explain import Explanation, explain
 from danlu.launch.modes import make_plan

@@ -1,4 +1,4 @@
-"""What a launch mode, or a contract, adds to a task."""
+"""What a launch mode or a contract adds to a task."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ class Additions(NamedTuple):
     """Absolute path in the task -> text."""
 
     launcher: tuple[str, ...] = ()
-    """Words that come before those of the command."""
+    """Words before the command."""
 
     arguments: tuple[str, ...] = ()
-    """Words that come after those of the command."""
+    """Arguments after the command."""
 
     prologue: str = ""
-    """Lines for bash, run after setup and before the command, in the same shell."""
+    """Bash lines that run after setup and before the command, in the same shell."""
 
     shell_name: str = ""
-    """What `$0` is for setup and prologue; the shell's own name when empty."""
+    """`$0` in setup and prologue; the shell's own name when empty."""
 
     gates: tuple[Gate, ...] = ()
     mounts: tuple[Mount, ...] = ()
@@ -31,4 +31,4 @@ class Additions(NamedTuple):
     log_copy: str = ""
     project_id: int = 0
     spared: tuple[str, ...] = ()
-    """Programs that a stop does not signal: they end when what they started does."""
+    """Programs that do not receive SIGTERM on a stop: they exit when their child processes have."""

@@ -1,7 +1,7 @@
-"""`contract: apulis`: what scripts written for Apulis and DLWorkspace find. docs/guide/ascend.md explains it.
+"""`contract: apulis`: the environment that scripts for Apulis and DLWorkspace expect. User guide: docs/guide/ascend.md.
 
-Everything in the home folder is made by the task's own shell, never by an engine: a home belongs to its user, who may
-have put a link where a folder was.
+Everything in the home folder is created by the task's own shell, never by an engine: the folder belongs to the user,
+who may have replaced parts of it by symbolic links.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from danlu.spec.roles import PS, WORKER, Member, members
 
 POD_ENV = "/pod.env"
 SHARED = ("/data", "/dlwsdata/storage")
-"""The same folder by both names: that of jobs, and that of the machines, which the FAQ of the guide has."""
+"""Two paths of one folder: the one that jobs use, and the one on Apulis' machines, which its FAQ names."""
 
 MASTER = "master"
 NOT_IN_POD_ENV = ("HOME", "INTERACTIVE", "LS_COLORS", "PATH", "PWD")
-"""Apulis leaves these out as well: they belong to the shell that reads the file."""
+"""Prefixes of variables that, as on Apulis, are not in the file: they belong to the shell that reads it."""
 
 NUMBERS = 'export DLWS_UID="$(id -u)" DLWS_GID="$(id -g)"'
-"""Known only where the task runs."""
+"""Lines for the shell, because the user id is only known where the task runs."""
 
 _SCRIPTS = "scripts written for Apulis"
 STARTS = (
@@ -115,7 +115,7 @@ def add(
 
 def _check(job: JobSpec) -> None:
     if job.processes is Processes.PER_DEVICE:
-        # a process that reads /pod.env would take the variables of another
+        # /pod.env holds the variables of one process, and all processes of the node would read it
         problem = "Apulis starts the command once on every node; expected 'per_node'"
         raise InvalidSpec(f"invalid job: processes: {problem}", fields={"processes": problem})
 
@@ -160,7 +160,7 @@ def _environment(
 
 
 def _role(member: Member, everyone: tuple[Member, ...]) -> str:
-    """Apulis' name for a role: a job of one task is its own master."""
+    """Apulis' name for a role: `master` for the task of a job with only one."""
     return MASTER if len(everyone) == 1 else member.role
 
 
@@ -169,7 +169,7 @@ def _npu_ips(place: TaskPlacement) -> str:
 
 
 def _old_tables(job: JobSpec, job_id: str, placement: Placement) -> dict[str, str]:
-    """The two shapes of Apulis' time. They know devices 0 to 7; for others there is shape A alone."""
+    """Rank tables in the old shapes B and C, by file name; none with a device above 7, which these cannot describe."""
     ids = [number for place in placement.tasks for number in place.device_ids]
     if job.launch is not LaunchMode.ASCEND or max(ids) > LARGEST_OLD_DEVICE_ID:
         return {}
@@ -178,7 +178,7 @@ def _old_tables(job: JobSpec, job_id: str, placement: Placement) -> dict[str, st
 
 
 def _pod_env(env: Mapping[str, str]) -> str:
-    """Text for `source`."""
+    """Text of /pod.env, which is read with `source`."""
     lines = [
         f"export {name}={shlex.quote(value)}"
         for name, value in sorted(env.items())
@@ -188,7 +188,7 @@ def _pod_env(env: Mapping[str, str]) -> str:
 
 
 def _prologue(layout: Layout, *, job_id: str, tables: list[str]) -> list[str]:
-    """Lines that make the home folder what it is on Apulis. A table is there whole or not at all."""
+    """Shell lines that set up the home folder as on Apulis. Rank tables are written atomically."""
     lines = [sudo.add_to_path(layout), NUMBERS, f'mkdir -p "$HOME/tensorboard/{job_id}/logs"']
     if tables:
         lines.append(f'mkdir -p "$HOME/.npu/{job_id}"')

@@ -1,7 +1,7 @@
-"""`ascend`: Huawei NPUs. Every task finds the same rank table, and the variables of one process per device.
+"""`ascend`: Huawei NPUs. All tasks get the same rank table, and variables for one process per device.
 
-The command runs once per node and starts its processes itself (Apulis' way), or is started once for each device
-(`processes: per_device`, ModelArts' way). docs/guide/ascend.md explains it to its users.
+The command runs once per node and starts its processes itself, as on Apulis, or it is started once per device, as on
+ModelArts (`processes: per_device`). User guide: docs/guide/ascend.md.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from danlu.spec.job import JobSpec, Processes
 NPU = "npu"
 CONNECT_TIMEOUT_SECONDS = 1800
 KILL_AFTER_SECONDS = 15.0
-"""How long the other processes of a node have after one of them failed."""
+"""Time that the other processes of a node have to end after one of them failed."""
 
 SIMULATED_NETWORK = ipaddress.IPv4Network("198.18.0.0/15")
-"""Set aside for benchmarks (RFC 2544), so no device that exists has such an address."""
+"""Reserved for benchmarks (RFC 2544), so that no real device has such an address."""
 
 STARTS = (
     "Every task finds the same rank table. The command runs once on every node and starts a process for each NPU "
@@ -60,7 +60,7 @@ FILES = {
 
 
 def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:
-    """Refuse what the hardware cannot do; else the same table for every task, and each one's own variables."""
+    """The rank table and variables for each task. Raise InvalidSpec for what the hardware does not support."""
     _check(job, placement)
     table = build_table(job_id, placement)
     text = write_a(table)
@@ -75,7 +75,7 @@ def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:
 
 
 def build_table(job_id: str, placement: Placement) -> RankTable:
-    """Every task is a server; ranks go through the tasks in order, and through the devices of each."""
+    """The rank table: each task is a server; ranks count through the tasks, and through the devices of each."""
     addresses = [place.address for place in placement.tasks]
     are_own = len(set(addresses)) == len(addresses)
     servers = []
@@ -86,14 +86,14 @@ def build_table(job_id: str, placement: Placement) -> RankTable:
             RankedDevice(device_id, ip, first + index, *place.super_devices[index : index + 1])
             for index, (device_id, ip) in enumerate(zip(place.device_ids, device_ips(place), strict=True))
         )
-        # tasks that share the machine's network have one address together; a server_id need not be an address
+        # tasks that share a machine's network share its address; server_id must be unique, but may be any text
         servers.append(Server(place.address if are_own else name, name, devices, place.super_pod or ""))
         first += len(devices)
     return RankTable(tuple(servers))
 
 
 def device_ips(place: TaskPlacement) -> tuple[str, ...]:
-    """What the node knows, made-up addresses for simulated devices, and empty ones otherwise."""
+    """Addresses of the devices as the node reports them, made-up ones for simulated devices, else empty texts."""
     if place.device_ips:
         return place.device_ips
     if not place.has_simulated_devices:
@@ -109,7 +109,7 @@ def table_path(place: TaskPlacement) -> str:
 def _environment(
     job: JobSpec, *, job_id: str, placement: Placement, place: TaskPlacement, server: Server, table: RankTable
 ) -> dict[str, str]:
-    """The node's variables; those of a process are the ones of the node's first process."""
+    """Variables of a task. Those that differ between processes are set for the task's first process."""
     model = place.device_model if chip_of(place.device_model) is not None else None
     return {
         **plain.environment(job, job_id=job_id, placement=placement, rank=place.rank),
@@ -129,7 +129,10 @@ def _environment(
 
 
 def _process_env(device: RankedDevice, index: int) -> dict[str, str]:
-    """What differs between the processes of a node. `ASCEND_RT_VISIBLE_DEVICES` is set, so devices count from 0."""
+    """Variables that differ between the processes of a node.
+
+    `ASCEND_RT_VISIBLE_DEVICES` is set, so devices are numbered from 0.
+    """
     return {
         "RANK_ID": str(device.rank_id),
         "DEVICE_ID": str(index),
@@ -152,7 +155,7 @@ def _launcher_files(job: JobSpec, *, job_id: str, place: TaskPlacement, table: R
 
 
 def _processes_text(job: JobSpec, *, job_id: str, place: TaskPlacement, table: RankTable) -> str:
-    """One process per line, so that a plan shows them well. What the job sets itself wins here as well."""
+    """JSON for the launcher, one line per process for readability. Variables of the job take precedence."""
     logs = f"{Layout(place.root).output}/logs"
     devices = table.servers[place.rank].devices
     lines = []
@@ -175,7 +178,7 @@ def _processes_text(job: JobSpec, *, job_id: str, place: TaskPlacement, table: R
 
 @cache
 def _launcher_text() -> str:
-    """The program travels in the plan: a training image need not have Danlu installed."""
+    """Source of the launcher, which is part of the plan: an image need not have Danlu installed."""
     text = pkgutil.get_data("danlu.node", "per_device.py")
     assert text is not None
     return text.decode()
@@ -217,7 +220,7 @@ def _check_place(place: TaskPlacement, count: int) -> None:
 
 def _check_addresses(placement: Placement) -> None:
     if len(build_table("", placement).servers_by_pod) == 1:
-        return  # inside a super pod devices do not use their network cards
+        return  # within a super pod, devices do not use their network cards
     for place in placement.tasks:
         if not all(device_ips(place)):
             raise Unsupported(

@@ -1,4 +1,4 @@
-"""Contracts of other platforms by name: what their scripts find in a job, on top of any launch mode."""
+"""Contracts by name: the environment that scripts for other platforms expect, on top of any launch mode."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ MODULES: dict[Contract, ModuleType] = {
     Contract.APULIS: apulis,
     Contract.MODELARTS: modelarts,
 }
-"""Each has `add` (below), the tables `TOLD` and `FILES`, and the sentence `STARTS`."""
+"""Each module has a function `add` of type `Add`, the tables `TOLD` and `FILES`, and the sentence `STARTS`."""
 
 Add = Callable[..., list[Additions]]
-"""(job, added by the mode, job_id, attempt, placement, owner) -> the same and what the contract adds, in rank order."""
+"""(job, additions of the mode, job_id, attempt, placement, owner) -> additions with the contract's, in rank order."""
 
 
 def add_contract(
     job: JobSpec, added: list[Additions], *, job_id: str, attempt: int, placement: Placement, owner: Owner
 ) -> list[Additions]:
-    """Add what the job's contract asks for; nothing when it has none. Raise InvalidSpec for what it cannot be."""
+    """Add what the job's contract requires; nothing without one. Raise InvalidSpec if the job contradicts it."""
     if job.contract is None:
         return added
     add: Add = MODULES[job.contract].add

@@ -1,7 +1,7 @@
 """`ddp`: PyTorch distributed. The command runs on every node and starts its own processes (torchrun, or one per node).
 
-Both generations of TI-ONE's variables are set together: the old ones as in `plain`, and the node-level
-`MASTER_ADDR MASTER_PORT WORLD_SIZE RANK` of PyTorchJob, which torchrun replaces for the processes it starts.
+Both generations of TI-ONE's variables are set: the old ones as in `plain`, and the node-level `MASTER_ADDR`,
+`MASTER_PORT`, `WORLD_SIZE` and `RANK` of PyTorchJob, which torchrun overrides for the processes that it starts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The documentation of a variable. Every mode has a table of these; a test finds missing ones."""
+"""Documentation of variables. Every mode has a table of them; a test fails for undocumented ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TIONE = "scripts written for TI-ONE"
 
 class Told(NamedTuple):
     what: str
-    """What it holds, in one line."""
+    """What the variable holds, in one line."""
 
     read_by: str
-    """Who reads it."""
+    """Which programs read it."""

@@ -1,7 +1,7 @@
-"""A plan as documentation: what is started, what each variable and file is for, and when the job has succeeded. Pure.
+"""Explain a plan: what is started, what each variable and file is for, and when the job has succeeded. Pure.
 
-Sentences live beside the modes that set the variables: each module of MODES and of the contracts has `STARTS`, `TOLD`
-and `FILES`. A variable without a line there fails a test.
+The texts are kept with the code that sets the variables: each module of MODES and of the contracts has `STARTS`, `TOLD`
+and `FILES`. A test fails for variables that are missing there.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ENGINE_ADDS = (
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """One variable: what it holds, who reads it, and which part of Danlu set it."""
+    """One variable: what it holds, which programs read it, and what sets it."""
 
     what: str
     read_by: str
@@ -54,13 +54,13 @@ class TaskExplanation:
     """Path -> what it is for."""
 
     folders: Mapping[str, str]
-    """Path -> what becomes of what is in it."""
+    """Path -> what happens to files in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
     starts: tuple[str, ...]
-    """How the tasks are started, a sentence for each part that has a say in it."""
+    """How the tasks are started: a text of the contract, if any, and one of the launch mode."""
 
     succeeds: str
     notes: tuple[str, ...]
@@ -68,7 +68,7 @@ class Explanation:
 
 
 def explain(job: JobSpec, plan: Plan) -> Explanation:
-    """Explain everything in a plan. Raises KeyError for a variable or file without documentation."""
+    """Explain everything in a plan. Raise KeyError for an undocumented variable."""
     return Explanation(
         starts=tuple(str(module.STARTS) for _, module in _modules(job)),
         succeeds=_succeeds(job),
@@ -88,7 +88,7 @@ def _succeeds(job: JobSpec) -> str:
 
 
 def _modules(job: JobSpec) -> Iterator[tuple[str, ModuleType]]:
-    """The parts that have a say in a job, the last word first."""
+    """Modules that add to the job's tasks, with their names; the one that takes precedence first."""
     if job.contract is not None:
         yield f"contract: {job.contract}", contracts.MODULES[job.contract]
     yield f"launch: {job.launch}", MODES[job.launch]
@@ -116,7 +116,7 @@ def _variable(own: set[str], name: str, sources: list[tuple[str, ModuleType]]) -
 
 
 def find_told(table: Mapping[str, Told], name: str) -> Told | None:
-    """The line about a variable; a `*` in the table stands for anything, and a whole name comes before it."""
+    """Documentation of a variable: an exact name in the table, else the longest pattern with `*` that matches."""
     if name in table:
         return table[name]
     matching = [pattern for pattern in table if fnmatch.fnmatchcase(name, pattern)]

@@ -1,4 +1,4 @@
-"""The folders of a task: the same below `/opt/ml` in a sandbox and below a folder of its own without one."""
+"""Folders of a task: below `/opt/ml` in a sandbox, below a folder of its own without one; the rest is the same."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import posixpath
 from typing import NamedTuple
 
 CHECKPOINTS = "checkpoints"
-"""The folder of the output that one attempt leaves to the next."""
+"""Folder of the output that the next attempt starts with."""
 
 
 EM = ".em"
-"""Where scripts for t9k.em keep runs and artifacts, in the folder that they are started in."""
+"""Folder in the working directory in which scripts for t9k.em keep runs and artifacts."""
 
 
 class Layout(NamedTuple):
@@ -40,22 +40,22 @@ class Layout(NamedTuple):
 
     @property
     def runs(self) -> str:
-        """Journals of runs; brought to the server while the command runs."""
+        """Journals of runs, uploaded while the command runs."""
         return f"{self.root}/runs"
 
     @property
     def environment(self) -> str:
-        """Packages that the task installs itself; goes with it."""
+        """Packages that the task installs itself; deleted with the task."""
         return f"{self.root}/.environment"
 
     @property
     def checkpoints(self) -> str:
-        """Part of the output; the next attempt finds here what this one left."""
+        """Part of the output; restored in the next attempt."""
         return f"{self.output}/{CHECKPOINTS}"
 
     @property
     def stop_file(self) -> str:
-        """Exists once the task was told to end."""
+        """Exists once the task has been asked to stop."""
         return f"{self.config}/stop"
 
     @property
@@ -68,12 +68,12 @@ class Layout(NamedTuple):
 
     @property
     def setup_done(self) -> str:
-        """Exists once setup has ended well; how the shim tells a failed setup from a failed command."""
+        """Exists once setup has succeeded, so that the shim can tell a failed setup from a failed command."""
         return f"{self.config}/.setup-done"
 
     @property
     def token(self) -> str:
-        """The attempt's own credentials; written by the engine, never part of a plan."""
+        """The attempt's token. Written by the engine, never part of a plan."""
         return f"{self.config}/token"
 
     def in_data(self, path: str) -> str:

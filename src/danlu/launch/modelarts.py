@@ -1,4 +1,4 @@
-"""`contract: modelarts`: what training code written for ModelArts finds. docs/guide/ascend.md explains it."""
+"""`contract: modelarts`: the environment that code for ModelArts expects. User guide: docs/guide/ascend.md."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ JOB_DIR = f"{MOUNT_PATH}/user-job-dir"
 PRE_START = "ma-pre-start.sh"
 OUTPUT_FLAG = "train_url"
 RUN_METHOD = "MA_RUN_METHOD"
-"""The one variable of ModelArts that a job sets: who starts the processes of a node."""
+"""The only variable of ModelArts that a job may set: what starts the processes of a node, torchrun or msrun."""
 
 _SCRIPTS = "code written for ModelArts"
 STARTS = (
@@ -65,7 +65,7 @@ FILES = dict(sudo.FILES)
 def add(
     job: JobSpec, added: list[Additions], *, job_id: str, attempt: int, placement: Placement, owner: Owner
 ) -> list[Additions]:
-    del attempt, owner  # nothing here depends on them
+    del attempt, owner  # not used by this contract
     boot_file = _check(job)
     result = []
     for place, before in zip(placement.tasks, added, strict=True):
@@ -88,7 +88,7 @@ def add(
 
 
 def _check(job: JobSpec) -> str:
-    """Refuse what is not a job of ModelArts; return the boot file."""
+    """Return the boot file. Raise InvalidSpec for jobs that ModelArts does not have."""
     if job.roles:
         _refuse("roles", "ModelArts starts one boot file everywhere; leave roles out")
     if not isinstance(job.command, tuple):
@@ -174,20 +174,20 @@ _RUN_METHODS = {"torchrun": _torchrun, "msrun": _msrun}
 
 
 def _launcher(job: JobSpec, placement: Placement, place: TaskPlacement) -> tuple[str, ...]:
-    """What starts a process for each card in place of our own program; empty when the job names nothing."""
+    """What starts a process per device instead of Danlu's launcher, if the job sets MA_RUN_METHOD; else empty."""
     method = job.env.get(RUN_METHOD)
     return () if method is None else _RUN_METHODS[method](placement, place)
 
 
 def _inputs(job: JobSpec, layout: Layout) -> Iterator[tuple[str, str, str]]:
-    """(flag, store path, folder) of the inputs that have a name of their own, such as `data_url`."""
+    """(name, source, folder) of the inputs whose target is a single word, such as `data_url`."""
     for source, target in job.data.items():
         if "/" not in target and not target.startswith("."):
             yield target, source, layout.in_data(target)
 
 
 def _arguments(job: JobSpec, layout: Layout) -> Iterator[str]:
-    """What the boot file is called with. A hyperparameter of the same name wins over a folder."""
+    """Arguments of the boot file. A hyperparameter takes precedence over a folder of the same name."""
     folders = {name: folder for name, _, folder in _inputs(job, layout)} | {OUTPUT_FLAG: layout.output}
     for name, folder in folders.items():
         if name not in job.hyperparameters:
@@ -197,16 +197,16 @@ def _arguments(job: JobSpec, layout: Layout) -> Iterator[str]:
 
 
 def _text(value: object) -> str:
-    """Text as it is, true and false as Python has them, the rest as JSON."""
+    """A value as an argument: texts unchanged, True, False and None as in Python, the rest as JSON."""
     if isinstance(value, bool) or value is None:
         return str(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _prologue(job: JobSpec, layout: Layout, place: TaskPlacement, *, pre_start: str, passed: str) -> Iterator[str]:
-    """Paths that people have written down in full, and the script of theirs that is read first.
+    """Shell lines that create ModelArts' fixed paths, and run the user's pre-start script.
 
-    Not `. script || exit`: what stands before `||` runs as if `set -e` had not been said.
+    Not `. script || exit`, because the shell ignores `set -e` in commands before `||`.
     """
     yield sudo.add_to_path(layout)
     yield f"mkdir -p {MOUNT_PATH} && ln -sfn {shlex.quote(layout.root)} {JOB_DIR}"

@@ -1,4 +1,4 @@
-"""The launch modes by name, and the one way in."""
+"""The launch modes by name, and the entry point of this package."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from danlu.spec import roles
 from danlu.spec.job import JobSpec, LaunchMode, Processes
 
 Mode = Callable[..., list[Additions]]
-"""(job, job_id, placement) -> what this mode adds to each task, in rank order. Raises for what it cannot start."""
+"""(job, job_id, placement) -> additions of this mode to each task, in rank order. Raises InvalidSpec or Unsupported."""
 
 MODES: dict[LaunchMode, Mode] = {
     LaunchMode.PLAIN: plain.add,
@@ -34,9 +34,9 @@ MODES: dict[LaunchMode, Mode] = {
 def make_plan(
     job: JobSpec, *, job_id: str, attempt: int, placement: Placement, output: str, owner: Owner | None = None
 ) -> Plan:
-    """Say what would be started. Pure: no I/O, no clock, no randomness.
+    """Return the plan of an attempt. Pure: no I/O, no clock, no randomness.
 
-    `output` is the folder in the store that takes the results, job id included.
+    `output` is the folder in the store for the results, job id included.
     """
     roles.check(job)
     _check_processes(job)

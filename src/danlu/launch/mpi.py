@@ -1,8 +1,8 @@
 """`mpi`, `horovod`, `deepspeed`, `colossalai`: the command runs once, on the launcher, and reaches the other tasks.
 
-Without roles the launcher is the first node and has slots like every other; with the roles `launcher` and `worker` only
-workers have slots. In every task an agent of Danlu's own (`node/mpi/rsh.py`) takes commands from the others, instead of
-sshd; it knows them by the attempt's token. docs/guide/launch.md explains it to its users.
+Without roles the launcher is the first node and has slots like the others; with the roles `launcher` and `worker` only
+workers have slots. In every task an agent of Danlu (`node/mpi/rsh.py`) takes the place of sshd; it authenticates the
+other tasks by the attempt's token. User guide: docs/guide/launch.md.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ NAMES = {
     LaunchMode.DEEPSPEED: ("ssh", "pdsh"),
     LaunchMode.COLOSSALAI: ("ssh",),
 }
-"""What launchers call to reach other tasks, beside mpirun, which is told."""
+"""Programs that launchers call to reach other tasks. For mpirun a variable names the program."""
 
 HOSTFILES = {LaunchMode.DEEPSPEED: ("/job/hostfile", "/t9k/hostfile"), LaunchMode.COLOSSALAI: ("/t9k/hostfile",)}
-"""Where DeepSpeed looks by itself, and where TensorStack puts it."""
+"""Additional paths of the hostfile: DeepSpeed's default, and that of TensorStack."""
 
 CLIENT = "danlu-rsh"
 DAEMONS = ("mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", CLIENT)
-"""Told to end, each of them kills its ranks a second later. Ranks are told themselves, and have the job's grace."""
+"""On SIGTERM each of them would kill its ranks a second later. Only the ranks receive it, and have the job's grace."""
 STARTS = (
     "The command runs once, on the launcher. Its mpirun starts the ranks in all tasks through an agent of Danlu's own, "
     "which takes the place of sshd; the other tasks wait for it until the launcher ends."
@@ -106,7 +106,7 @@ def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:
 
 
 def _nodes(job: JobSpec, job_id: str, placement: Placement) -> list[Node]:
-    """All tasks. Tasks that share one address get another each that means this machine: mpirun must tell them apart."""
+    """All tasks. Tasks that share an address each get one on loopback, because mpirun must tell them apart."""
     are_own = len({place.address for place in placement.tasks}) == len(placement.tasks)
     return [
         Node(
@@ -121,7 +121,7 @@ def _nodes(job: JobSpec, job_id: str, placement: Placement) -> list[Node]:
 
 
 def _common(job: JobSpec, placement: Placement, nodes: list[Node]) -> dict[str, str]:
-    """What is the same in every task."""
+    """Variables that are the same in every task."""
     with_slots = [node for node in nodes if node.slots]
     interface = placement.interface
     share_memory = {node.place.node for node in nodes if node.place.root != SANDBOX_ROOT}
@@ -132,22 +132,22 @@ def _common(job: JobSpec, placement: Placement, nodes: list[Node]) -> dict[str, 
         "GPU_NUM": str(sum(node.slots for node in nodes)),
         "NODE_LIST": ",".join(f"{node.name}:{node.slots}" for node in with_slots),
         "NODE_IP_SLOT_LIST": ",".join(f"{node.address}:{node.slots}" for node in with_slots),
-        # what PyTorch needs that mpirun does not tell: where its rank 0 is
+        # the address of rank 0, which PyTorch needs and mpirun does not set
         "MASTER_ADDR": with_slots[0].place.address,
         "MASTER_PORT": str(placement.master_port),
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        # nodes are shared, so no job owns a core
+        # nodes are shared, so ranks must not be bound to cores
         "OMPI_MCA_hwloc_base_binding_policy": "none",
         **({"OMPI_MCA_oob_tcp_if_include": interface, "OMPI_MCA_btl_tcp_if_include": interface} if interface else {}),
         **_horovod(job, interface),
-        # without a sandbox the tasks of one machine would take each other's shared memory for their own
+        # without a sandbox, tasks on one machine would mistake each other's shared memory for their own
         **({"OMPI_MCA_btl": "tcp,self"} if tcp_only else {}),
     }
 
 
 def _horovod(job: JobSpec, interface: str) -> dict[str, str]:
-    """What Horovod's own guide gives mpirun as options, and what horovodrun needs to be told."""
+    """Options of mpirun that Horovod's guide recommends, and the interface for horovodrun."""
     if job.launch is not LaunchMode.HOROVOD:
         return {}
     gloo = {"HOROVOD_GLOO_IFACE": interface} if interface else {}
@@ -162,7 +162,7 @@ def _own(job: JobSpec, node: Node) -> dict[str, str]:
         "DANLU_HOSTFILE": _hostfile(layout),
         "OMPI_MCA_orte_default_hostfile": _hostfile(layout),
         "OMPI_MCA_plm_rsh_agent": f"{_folder(layout)}/bin/{CLIENT}",
-        # processes on CPUs are not one per core, and one that waits must let another work
+        # on CPUs there may be more processes than cores: one that waits must yield
         **({"OMPI_MCA_mpi_yield_when_idle": "1"} if device.type == CPU else {}),
     }
 
@@ -176,7 +176,7 @@ def _files(job: JobSpec, node: Node, nodes: list[Node], hosts: dict[str, list[ob
     }
     lines = ",\n".join(f"  {json.dumps(host)}: {json.dumps(where)}" for host, where in hosts.items())
     text = (
-        f'{json.dumps(config)[:-1]}, "hosts": {{\n{lines}\n}}}}\n'  # one host per line, so that a plan shows them well
+        f'{json.dumps(config)[:-1]}, "hosts": {{\n{lines}\n}}}}\n'  # one host per line, so that it reads well in a plan
     )
     more = HOSTFILES.get(job.launch, ()) if layout.root == SANDBOX_ROOT else ()
     is_deepspeed, is_colossalai = job.launch is LaunchMode.DEEPSPEED, job.launch is LaunchMode.COLOSSALAI
@@ -189,7 +189,7 @@ def _files(job: JobSpec, node: Node, nodes: list[Node], hosts: dict[str, list[ob
 
 
 def _host_lines(nodes: list[Node], *, has_slots: bool) -> str:
-    """mpirun and DeepSpeed read slots, ColossalAI takes the whole line as a name."""
+    """The hostfile. mpirun and DeepSpeed read slots; ColossalAI takes the whole line as a name."""
     lines = [f"{one.address} slots={one.slots}" if has_slots else one.address for one in nodes if one.slots]
     return "".join(f"{line}\n" for line in lines)
 
@@ -218,13 +218,13 @@ def _packages(layout: Layout) -> str:
 
 
 def _program(layout: Layout, name: str) -> str:
-    """Below folders that make it the module that it is here."""
+    """Path of a program, in folders that keep its module name."""
     return f"{_folder(layout)}/danlu/node/mpi/{name}"
 
 
 @cache
 def _text(name: str) -> str:
-    """The programs travel in the plan: a training image need not have Danlu installed."""
+    """Source of a program, which is part of the plan: an image need not have Danlu installed."""
     text = pkgutil.get_data("danlu.node.mpi", name)
     assert text is not None
     return text.decode()

@@ -1,4 +1,4 @@
-"""Whose job it is, as far as a plan has to know."""
+"""The owner of a job, as far as a plan depends on it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import NamedTuple
 _LOGIN = re.compile(r"[a-z_][a-z0-9_-]{0,30}")
 _RESERVED = {"root", "danlu", "ma-user"}
 _MADE = "u-"
-"""Names that begin so are always made here: nobody can choose one that is made for somebody else."""
+"""Prefix of generated login names. User names with it are replaced too, so that nobody can choose a generated name."""
 
 
 class Owner(NamedTuple):
     user: str = "someone"
     project: str = "some"
     project_id: int = 0
-    """Names of projects can be changed, and taken by others; this never means another one."""
+    """Never reused, unlike names of projects."""
 
 
 def login_name(name: str) -> str:
-    """A name that may be in /etc/passwd and in a path. Two people never get the same one.
+    """A name that is valid in /etc/passwd and in a path. Unique per user.
 
-    Names that cannot be used as they are get a digest of the whole name, so that `Li Lei` and `li.lei` stay apart.
+    Names that are not valid are replaced by one with a digest, so that `Li Lei` and `li.lei` differ.
     """
     if _LOGIN.fullmatch(name) and name not in _RESERVED and not name.startswith(_MADE):
         return name

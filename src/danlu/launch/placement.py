@@ -1,4 +1,4 @@
-"""Where the tasks of an attempt go. Made by the policy, read by the launch modes."""
+"""Where the tasks of an attempt run. Created by the scheduling policy, read by the launch modes."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ class TaskPlacement(BaseModel):
     rank: int
     node: str
     address: str
-    """What the other tasks of the attempt reach it by."""
+    """Address at which the other tasks of the attempt reach it."""
 
     interface: str = ""
-    """The network interface of this address, when it is another one than that of the placement."""
+    """Network interface of this address, if it differs from that of the placement."""
 
     port: int = 0
-    """A port on its address that is free for this task; 0 in placements of older versions."""
+    """Free port on its address, for this task; 0 in placements of older versions."""
 
     device_ids: tuple[int, ...] = ()
     device_model: str | None = None
     device_ips: tuple[str, ...] = ()
-    """Addresses of the devices' own network cards, in the order of the ids; empty when the node does not know them."""
+    """Addresses of the devices' own network cards, in the order of `device_ids`; empty if not known."""
 
     device_uuids: tuple[str, ...] = ()
-    """What the devices are called wherever they are seen from, in the order of the ids; empty when not known."""
+    """UUIDs of the devices, in the order of `device_ids`; empty if not known."""
 
     super_pod: str | None = None
-    """The super pod that all of its devices are in, if the node knows."""
+    """Super pod that contains all of its devices, if known."""
 
     super_devices: tuple[str, ...] = ()
-    """The numbers of the devices in it, in the order of the ids; empty when not known."""
+    """Numbers of the devices in the super pod, in the order of `device_ids`; empty if not known."""
 
     has_simulated_devices: bool = False
     root: str = SANDBOX_ROOT
-    """The folder that holds input/, code/, output/ and model/ as the task sees them."""
+    """Folder with input/, code/, output/ and model/, as the task sees it."""
 
 
 class Placement(BaseModel):
@@ -49,16 +49,16 @@ class Placement(BaseModel):
 
     tasks: tuple[TaskPlacement, ...]
     master_port: int
-    """A port on task 0's address that is free for this attempt."""
+    """Free port on the address of task 0, for this attempt."""
 
     has_own_network: bool = True
-    """Whether the addresses are those of a private network; otherwise they are those of the nodes."""
+    """Whether the addresses are in a private network; otherwise they are those of the nodes."""
 
     interface: str = ""
-    """The network interface that the tasks' addresses are on, when it is not for the framework to find."""
+    """Network interface of the tasks' addresses; empty if frameworks choose it themselves."""
 
 
 def simulated_notes(placement: Placement) -> list[str]:
-    """What people are told about devices that do not exist."""
+    """Notes for the user about simulated devices."""
     nodes = sorted({task.node for task in placement.tasks if task.has_simulated_devices})
     return [f"the devices of {node} are simulated: no such hardware is used" for node in nodes]

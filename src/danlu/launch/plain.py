@@ -17,13 +17,13 @@ from danlu.spec.roles import WORKER, Group, Member, group_of, groups
 
 SHELL = "/bin/bash"
 PLAIN_SHELL = "/bin/sh"
-"""For images, which need not have another. Contracts are written for bash, which theirs have."""
+"""For images, which may have no bash. Contracts need bash, which images for those platforms have."""
 
 _WAIT = (
     'echo "Everything is ready, and the command is not started: danlu shell $DANLU_JOB_ID --rank $DANLU_RANK"\n'
     "exec tail -f /dev/null"
 )
-"""What runs instead of the command in debug mode. One program to its end: a shell gets its variables."""
+"""Runs instead of the command in debug mode. `exec`: a shell in the task gets the variables of its main process."""
 
 VISIBLE_DEVICES = {
     "gpu": ("CUDA_VISIBLE_DEVICES",),
@@ -81,7 +81,7 @@ def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:
 
 
 def environment(job: JobSpec, *, job_id: str, placement: Placement, rank: int) -> dict[str, str]:
-    """The variables of TI-ONE that hold in every mode."""
+    """Variables of TI-ONE that are set in every mode."""
     everyone = groups(job)
     return {
         "NODE_NUM": str(job.nodes),
@@ -95,7 +95,7 @@ def environment(job: JobSpec, *, job_id: str, placement: Placement, rank: int) -
 
 
 def node_list(job_id: str, some: Sequence[Group]) -> str:
-    """The tasks of some groups as `host:devices,host:devices`."""
+    """The tasks of these groups as `host:devices,host:devices`."""
     return ",".join(
         f"{host_name(job_id, index, group.role)}:{group.resources.device.count}"
         for group in some
@@ -114,7 +114,7 @@ def task_plan(
     output: str,
     added: Additions,
 ) -> TaskPlan:
-    """One task of an attempt, whatever its mode; `added` is what the mode adds."""
+    """The plan of one task; `added` are the additions of its mode and contract."""
     layout = Layout(place.root)
     asked = member.group.resources
     own = own_environment(job, job_id=job_id, attempt=attempt, placement=placement, place=place, member=member)
@@ -144,7 +144,7 @@ def task_plan(
         outputs=(
             Send(path=layout.output, to=output, while_running=True),
             Send(path=layout.model, to=f"{output.rstrip('/')}/model/", while_running=False),
-            # what scripts for t9k.em leave, whether they upload it or not
+            # files of t9k.em, even if the script does not upload them itself
             Send(path=f"{layout.code}/{EM}", to=f"{output.rstrip('/')}/{EM}/", while_running=False),
         ),
         cpus=asked.cpus,
@@ -158,14 +158,14 @@ def task_plan(
 
 
 def host_name(job_id: str, index: int, role: str = WORKER) -> str:
-    """The name that the tasks of a job know each other by."""
+    """Host name of a task, by which the other tasks of the job reach it."""
     return f"{job_id}-{role}-{index}"
 
 
 def own_environment(
     job: JobSpec, *, job_id: str, attempt: int, placement: Placement, place: TaskPlacement, member: Member
 ) -> dict[str, str]:
-    """The variables that Danlu sets in every mode, whatever the mode adds."""
+    """Variables of Danlu, which are set in every mode."""
     layout, device = Layout(place.root), member.group.resources.device
     return {
         **_interface(place.interface or placement.interface),
@@ -203,7 +203,7 @@ def _interface(name: str) -> dict[str, str]:
 
 
 def _visible_devices(device: DeviceRequest, place: TaskPlacement) -> dict[str, str]:
-    """By uuid where it is known: a number means another device where only some device files are seen."""
+    """Devices by UUID if known: numbers change their meaning where only some device files are visible."""
     shown = ",".join(place.device_uuids or map(str, place.device_ids))
     return dict.fromkeys(VISIBLE_DEVICES.get(device.type, ()), shown)
 
@@ -237,14 +237,14 @@ def _environment(job: JobSpec, project_id: int) -> Environment | None:
 
 
 def _checkpoints(attempt: int, layout: Layout, output: str) -> tuple[Fetch, ...]:
-    """The checkpoints of earlier attempts."""
+    """Input with the checkpoints of earlier attempts."""
     if attempt == 1:
         return ()
     return (Fetch(source=f"{output.rstrip('/')}/{CHECKPOINTS}/", to=layout.checkpoints, is_own=True),)
 
 
 def _command(job: JobSpec, line: str | Sequence[str], layout: Layout, added: Additions) -> tuple[str, ...]:
-    """Setup, prologue and a shell line share one shell, so that what the first two export reaches the command."""
+    """Setup, prologue and command share one shell, so that variables exported by the first two reach the command."""
     shell = PLAIN_SHELL if job.image is not None and job.contract is None else SHELL
     if job.debug:
         line, added = _WAIT, added._replace(launcher=())

@@ -1,4 +1,4 @@
-"""What would be started, as data: printable, comparable, and free of secrets."""
+"""What an attempt starts, as data: printable, comparable, and without secrets."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ class _Frozen(BaseModel):
 
 
 class Fetch(_Frozen):
-    """An input that is brought to the task before its command starts."""
+    """An input that is fetched before the command starts."""
 
     source: str
-    """`store://bucket/key` (an object or a folder), `artifact:<id>`, `tree:<digest>`, or an address elsewhere."""
+    """`store://bucket/key` (an object or a folder), `artifact:<id>`, `tree:<digest>`, or an external URL."""
 
     to: str
     """Absolute path in the task."""
 
     is_own: bool = False
-    """What earlier attempts of the job left: it need not be there, and is not sent again."""
+    """Whether it is output of earlier attempts of the job: it may be missing, and is not uploaded again."""
 
 
 class Send(_Frozen):
-    """A folder of the task whose files are brought to the store."""
+    """A folder of the task whose files are uploaded to the store."""
 
     path: str
     to: str
@@ -36,25 +36,25 @@ class Send(_Frozen):
 
 
 class Image(_Frozen):
-    """Files that the command sees instead of the machine's."""
+    """A container image for the command."""
 
     name: str
     username: str = ""
     secret: str = ""
-    """The name of the secret that is the password, if there is one."""
+    """Name of the job secret with the password; empty without one."""
 
 
 class Environment(_Frozen):
-    """A Python, and packages that the node installs once for all jobs of a project that ask for the same."""
+    """A Python version and packages, which a node installs once for all jobs of a project that require the same."""
 
     file: str = ""
-    """A file of the code folder that names the packages; empty when `packages` does."""
+    """File of the code folder with the packages; empty if `packages` lists them."""
 
     packages: tuple[str, ...] = ()
     """Lines of a requirements file."""
 
     python: str = ""
-    """A version such as 3.11; empty for the one that runs Danlu there."""
+    """A version such as 3.11; empty for the one that Danlu uses on the node."""
 
     project_id: int = 0
 
@@ -67,28 +67,28 @@ class Mount(_Frozen):
     """A folder that outlives the job."""
 
     kind: Literal["home", "shared"]
-    """`home`: of one person. `shared`: of one project."""
+    """`home`: of one user. `shared`: of one project."""
 
     name: str
-    """Whose it is, as one part of a path: a person's login name, or a project's number."""
+    """Its owner, as one part of a path: a user's login name, or a project's id."""
 
     to: str
     """Absolute path in the task."""
 
 
 class Gate(_Frozen):
-    """A step before the command that has to end well; what fails before it is passed has a reason of its own."""
+    """A step before the command that must succeed. If it does not, the task fails with the gate's reason."""
 
     name: str
     reason: str
     """A code of the catalogue."""
 
     passed: str
-    """Absolute path in the task of a file that exists once the step has ended well."""
+    """Absolute path in the task of a file that exists once the step has succeeded."""
 
 
 class TaskPlan(_Frozen):
-    """One task: what its command sees."""
+    """One task of an attempt."""
 
     rank: int
     role: str
@@ -99,19 +99,19 @@ class TaskPlan(_Frozen):
     device_ids: tuple[int, ...]
     root: str
     command: tuple[str, ...]
-    """What is executed, word for word."""
+    """Words that are executed, without a shell."""
 
     spared: tuple[str, ...] = ()
-    """Programs (as `ps` calls them) that a stop does not signal before the grace is over. They would only end sooner
-    what they started, which hears the signal by itself."""
+    """Programs, by the names that `ps` shows, that receive no SIGTERM on a stop: they would end their children before
+    the grace is over. The children receive it themselves."""
 
     gates: tuple[Gate, ...]
-    """In the order in which they are passed."""
+    """In the order of the steps."""
 
     workdir: str
     env: dict[str, str]
     files: dict[str, str]
-    """Absolute path in the task -> text. One that begins with `#!` can be executed."""
+    """Absolute path in the task -> text. Files that begin with `#!` are executable."""
 
     folders: tuple[str, ...]
     """Folders that exist before the command starts."""
@@ -121,22 +121,22 @@ class TaskPlan(_Frozen):
     cpus: float | None
     memory_bytes: int | None
     user: str = ""
-    """The name that its processes go by; the engine's own when empty. Tasks of one name may share files."""
+    """User name of its processes; empty: the engine's default. Tasks with the same name may share files."""
 
     mounts: tuple[Mount, ...] = ()
     image: Image | None = None
     environment: Environment | None = None
     log_copy: str = ""
-    """Absolute path in a mount of a file that gets a copy of the log; empty for none."""
+    """Absolute path of a file in a mount that gets a copy of the log; empty for none."""
 
 
 class Plan(_Frozen):
-    """An attempt: all of its tasks start, or none."""
+    """The plan of an attempt: all of its tasks start, or none."""
 
     job_id: str
     attempt: int
     grace_seconds: float
     has_own_network: bool = True
-    """Whether its tasks get a private network where the node can make one."""
+    """Whether the tasks get a private network, on nodes that support it."""
 
     tasks: tuple[TaskPlan, ...]

@@ -1,9 +1,9 @@
 """`ps_worker`: workers, with parameter servers or without (TensorFlow's MultiWorkerMirroredStrategy).
 
-Every task finds the whole cluster and its own part of it in `TF_CONFIG`.
+`TF_CONFIG` describes the whole cluster and the part of the task in it.
 
-The command of each role runs once on each of its nodes. The job is done when its chief is, or its workers when it has
-none; parameter servers, which never end by themselves, are then told to.
+The command of each role runs once on each of its nodes. The job has succeeded when its chief has, or all workers if
+there is no chief; parameter servers, which never exit by themselves, are then stopped.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:
 
 
 def _cluster(everyone: tuple[Member, ...], placement: Placement) -> dict[str, list[str]]:
-    """Where each task listens. An evaluator is not part of the cluster."""
+    """Addresses of the tasks by role. Evaluators are not part of the cluster."""
     cluster: dict[str, list[str]] = {}
     for member, place in zip(everyone, placement.tasks, strict=True):
         if member.role != EVALUATOR:

@@ -1,7 +1,7 @@
-"""`ray`: the tasks are the nodes of a Ray cluster of the job's own, and the command runs once, on its head.
+"""`ray`: the tasks form a Ray cluster that belongs to the job, and the command runs once, on its head.
 
-Without roles the head is the first node; with roles it is the role `launcher`, and all others are groups of workers.
-`node/ray/cluster.py` travels with the job; `ray` itself must be installed in the job's environment.
+Without roles the head is the first node; with roles it is the role `launcher`, and all other roles are workers.
+`node/ray/cluster.py` is part of the plan; Ray must be installed in the job's environment.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FILES = {
     "cluster.py": "starts the nodes, and the command on the head",
 }
 DAEMONS = ("ray", "raylet", "gcs_server")
-"""They end when the command has: told to end, it may still use the cluster."""
+"""They end with the command, which may use the cluster during its grace period."""
 
 FIRST_PORT, PORTS_PER_TASK = 20_000, 8
 PORT_OPTIONS = (
@@ -43,7 +43,7 @@ PORT_OPTIONS = (
     "metrics-export-port",
     "runtime-env-agent-port",
 )
-"""Tasks on one machine share the gang's ports, and Ray would choose the same ones in each."""
+"""Ports that are set per task: tasks on one machine share a private network, where Ray would choose the same ones."""
 
 
 def add(job: JobSpec, *, job_id: str, placement: Placement) -> list[Additions]:
@@ -75,7 +75,7 @@ def _files(member: Member, place: TaskPlacement, *, placement: Placement, addres
 
 
 def _options(member: Member, place: TaskPlacement, *, placement: Placement) -> list[str]:
-    """Of `ray start`."""
+    """Options of `ray start`."""
     resources = member.group.resources
     device = resources.device
     count = device.count if device.is_scarce else 0
@@ -113,7 +113,7 @@ def _program(layout: Layout) -> str:
 
 @cache
 def _text() -> str:
-    """It travels in the plan: a training image need not have Danlu installed."""
+    """Source of the program, which is part of the plan: an image need not have Danlu installed."""
     text = pkgutil.get_data("danlu.node.ray", "cluster.py")
     assert text is not None
     return text.decode()

@@ -1,4 +1,4 @@
-"""What the names of inputs stood for when their job was submitted. Pure."""
+"""Resolve the names of a job's inputs to the versions that they named at submission. Pure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from danlu.spec.paths import ARTIFACT
 
 
 def fetched_from(source: str, stood_for: Mapping[str, str]) -> str:
-    """Where an input of a job is fetched from: `artifact:<id>`, a store path, or an address elsewhere.
+    """Where an input of a job is fetched from: `artifact:<id>`, a store path, or an external URL.
 
-    `stood_for` has the id of the version of every artifact and model that the job names, and the place of the files of
-    every version of a model.
+    `stood_for` maps every artifact and model that the job names to the id of its version, and the id of every model
+    version to the location of its files.
     """
     found = stood_for.get(source)
     if found is None:
@@ -23,12 +23,12 @@ def fetched_from(source: str, stood_for: Mapping[str, str]) -> str:
 
 
 def sources_of(spec: JobSpec, stood_for: Mapping[str, str]) -> dict[str, str]:
-    """Input as the job names it -> where it is fetched from."""
+    """Input as in the job -> where it is fetched from."""
     return {source: fetched_from(source, stood_for) for source in spec.data}
 
 
 def with_sources(plan: Plan, stood_for: Mapping[str, str]) -> Plan:
-    """The plan with inputs that name versions by id."""
+    """The plan with resolved inputs."""
     return plan.model_copy(
         update={
             "tasks": tuple(

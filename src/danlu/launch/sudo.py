@@ -1,4 +1,4 @@
-"""A `sudo` for jobs. The guides of other platforms begin their commands with it; a job has nobody else to become."""
+"""A stand-in for `sudo`, which commands in the guides of other platforms begin with. It changes no rights."""
 
 from __future__ import annotations
 
@@ -67,5 +67,5 @@ def bin_folder(layout: Layout) -> str:
 
 
 def add_to_path(layout: Layout) -> str:
-    """A line for the shell that lets commands find it."""
+    """A shell line that adds the stand-in to PATH."""
     return f'export PATH={shlex.quote(bin_folder(layout))}:"$PATH"'

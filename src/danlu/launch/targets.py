@@ -1,7 +1,7 @@
-"""Where inputs may be put in a task: an allow-list. Pure; what the machine shows is checked again where tasks start.
+"""Where inputs may be placed in a task: an allow-list. Pure; nodes check actual paths again when tasks start.
 
-A target lies in the task's own folder, or in one of a few folders that hold nothing but what this task put there. It is
-never in a folder that outlives jobs: its owner may have left a link in it.
+A target is in the task's own folder, or in one of a few folders that contain only what this task placed there. It is
+never in a folder that outlives the job, where the owner may have left a symbolic link.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ FOLDERS = (
     "/work",
     "/workspace",
 )
-"""Not the machine's: in a task that has a target there, such a folder is empty but for its targets."""
+"""Not those of the machine: in a task with a target in one of these, it is empty except for the task's targets."""
 
 ONLY_BELOW = ("/home", "/tmp")
-"""These themselves are made by the engine."""
+"""Targets may be below these, but not these themselves, which the engine creates."""
 
 
 def check_targets(task: TaskPlan) -> None:
-    """Raise InvalidSpec for an input that would be put where it may not be."""
+    """Raise InvalidSpec for an input with a target that is not allowed."""
     for fetch in task.inputs:
         problem = _problem(fetch.to, task)
         if problem:
@@ -45,7 +45,7 @@ def check_targets(task: TaskPlan) -> None:
 
 
 def is_below(path: str, folder: str) -> bool:
-    """Whether a path is a folder or something in it. Both are in their normal form."""
+    """Whether a path is the folder or below it. Both must be normalized."""
     return path == folder or path.startswith(f"{folder}/")
 
 

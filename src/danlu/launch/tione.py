@@ -1,7 +1,7 @@
-"""`contract: tione`: what start scripts written for TI-ONE's PyTorch 1.9 find. docs/guide/launch.md explains it.
+"""`contract: tione`: the environment that scripts for TI-ONE's PyTorch 1.9 expect. User guide: docs/guide/launch.md.
 
-TI-ONE's variables are there in every launch mode. What is missing are arguments: `torch.distributed.launch` of those
-days gave scripts `--local_rank=0`, today's writes `--local-rank=0`, which their parsers do not know.
+TI-ONE's variables are set in every launch mode. This adds arguments: `torch.distributed.launch` used to pass
+`--local_rank=0` to scripts, and now passes `--local-rank=0`, which their parsers do not accept.
 """
 
 from __future__ import annotations

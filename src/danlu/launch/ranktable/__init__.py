@@ -1,4 +1,4 @@
-"""Ascend rank tables (`hccl.json`): build, check and convert the three shapes that occur. Pure.
+"""Ascend rank tables (`hccl.json`) in three shapes: build, check and convert them. Pure.
 
 docs/formats/ranktable.md describes the shapes. A has a version, B and C have none; B has a `deploy_mode`.
 """

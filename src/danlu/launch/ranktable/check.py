@@ -1,4 +1,4 @@
-"""Names every fault of a rank table. The shape is picked as HCCL does: by `version`, then by `deploy_mode`."""
+"""Find all faults of a rank table. The shape is chosen as HCCL does: by `version`, then by `deploy_mode`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COMPLETED = 'expected "completed"'
 
 
 def check(text: str, *, file_name: str = "hccl.json", chip: Chip | None = None) -> list[Fault]:
-    """Return all faults, none for a good table. With `chip`, the rules of that chip are held against it as well."""
+    """Return all faults; none for a valid table. With `chip`, the rules of that chip are checked too."""
     reader = Reader()
     if not file_name.endswith(".json"):
         reader.add("", file_name, "HCCL opens only files whose name ends in .json")
@@ -26,14 +26,14 @@ def check(text: str, *, file_name: str = "hccl.json", chip: Chip | None = None) 
 
 
 def shape_of(values: dict[str, Any]) -> Shape:
-    """The shape that HCCL takes a table for."""
+    """The shape that HCCL would read the table as."""
     if "version" in values:
         return Shape.A
     return Shape.B if "deploy_mode" in values else Shape.C
 
 
 def read_object(text: str, reader: Reader) -> dict[str, Any] | None:
-    """Parse; None, and a fault, when it is not one JSON object."""
+    """Parse the text; None, and a fault, if it is not a JSON object."""
     if not text.strip():
         reader.add("", text, "the file is empty; expected a rank table")
         return None
@@ -93,7 +93,7 @@ def _other_version(version: str) -> str:
 
 
 def _check_scalars(reader: Reader, table: Item) -> None:
-    """Fields that nothing else looked at must be strings all the same."""
+    """Report values that are not strings, in fields that no other check has reported."""
     told = {fault.path for fault in reader.faults}
     for path, value in scalars(table.values):
         if not isinstance(value, str) and path not in told:

@@ -1,4 +1,4 @@
-"""The faults of the shapes without a version: B (`deploy_mode` present) and C."""
+"""Checks of the shapes without a version: B, which has `deploy_mode`, and C."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SERVER_ID = "expected the server's own address"
 
 
 def check_b(reader: Reader, table: Item) -> None:
-    """One instance per device, each with its rank."""
+    """Check shape B: one instance per device, each with its rank."""
     mode = reader.text(table, "deploy_mode", 'expected "lab"')
     if mode is not None and mode != "lab":
         reader.add("deploy_mode", mode, 'expected "lab"')
@@ -36,7 +36,7 @@ def check_b(reader: Reader, table: Item) -> None:
 
 
 def check_c(reader: Reader, table: Item) -> None:
-    """One instance per task; HCCL numbers the ranks."""
+    """Check shape C: one instance per task; HCCL numbers the ranks."""
     pods: dict[object, str] = {}
     for group in _groups(reader, table):
         instances = reader.items(group, "instance_list", "expected a list with one object for each task")

@@ -1,4 +1,4 @@
-"""The faults of shape A: version 1.0, and 1.2, which adds super pods."""
+"""Checks of shape A: version 1.0, and 1.2, which adds super pods."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def check_versioned(reader: Reader, table: Item, *, version: str, chip: Chip | N
 
 
 def check_ranks(reader: Reader, by_server: dict[str, list[Item]]) -> None:
-    """Every rank once, from 0 without a gap; those of a server follow each other, which HCCL's documents ask for."""
+    """Check that every rank from 0 occurs once, and that ranks of a server are consecutive, as HCCL requires."""
     devices = [device for inner in by_server.values() for device in inner]
     if not _is_each_rank_once(reader, devices):
         return
@@ -61,7 +61,7 @@ def _is_each_rank_once(reader: Reader, devices: list[Item]) -> bool:
 
 
 def _is_one_pod(table: Item) -> bool:
-    """Whether all servers are in one super pod, inside which devices do not use their network cards."""
+    """Whether all servers are in one super pod, within which devices do not use their network cards."""
     pods = table.values.get("super_pod_list")
     return isinstance(pods, list) and len(pods) == 1
 

@@ -1,7 +1,7 @@
-"""From shape C to shape A, numbering the ranks as ModelArts does: tasks by the number at the end of their names.
+"""Convert shape C to shape A. Ranks are numbered as on ModelArts: by the number at the end of each task's name.
 
-HCCL itself numbers a table of shape C by the text of `server_id` (10.0.0.10 before 10.0.0.9), so that the same job
-may have other ranks there: convert once, and use only the result.
+HCCL numbers a table of shape C by the text of `server_id` (10.0.0.10 before 10.0.0.9), so ranks may differ from those
+of the converted table: use only one of the two in a job.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"-([0-9]{1,9})$")
 
 
 def convert(text: str) -> str:
-    """Return the table in shape A. Raise InvalidInput when it is not a good table of shape C."""
+    """Return the table in shape A. Raise InvalidInput if it is not a valid table of shape C."""
     faults = check(text)
     if faults:
         told = "".join(f"\n{fault}" for fault in faults[:_MOST_FAULTS_TOLD])

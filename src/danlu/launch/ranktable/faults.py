@@ -1,4 +1,4 @@
-"""What is wrong with a rank table, and the reading that finds it."""
+"""Faults of a rank table, and a reader that collects them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST_VALUE = 60
 
 
 class Shape(Word):
-    """The forms of a rank table, by the letters of docs/formats/ranktable.md."""
+    """Shapes of rank tables: see docs/formats/ranktable.md."""
 
     A = "A"
     B = "B"
@@ -23,7 +23,7 @@ class Shape(Word):
 
 
 class Chip(Word):
-    """The chips whose rules differ. A table does not name its chip."""
+    """Chips with different rules. A table does not name its chip."""
 
     ASCEND_910 = "910"
     ASCEND_910B = "910b"
@@ -31,20 +31,20 @@ class Chip(Word):
 
 class Fault(NamedTuple):
     path: str
-    """Where: `server_list[0].device[1].rank_id`; empty for the file as a whole."""
+    """Path of the value, such as `server_list[0].device[1].rank_id`; empty for the whole file."""
 
     value: str
-    """What is there, as JSON and cut to a readable length; `missing` when nothing is."""
+    """The value as JSON, shortened; or `missing`."""
 
     right: str
-    """What is expected, beginning with that word or with what is wrong."""
+    """What is wrong, and what is expected."""
 
     def __str__(self) -> str:
         return f"{self.path or 'file'}: {self.value}; {self.right}"
 
 
 class Item(NamedTuple):
-    """An object of the table and where it is."""
+    """An object of the table and its path."""
 
     path: str
     values: dict[str, Any]
@@ -55,7 +55,7 @@ class Item(NamedTuple):
 
 @dataclass
 class Reader:
-    """Reads fields and keeps the faults it met. What cannot be read is None, and is told once."""
+    """Reads fields and collects faults. A field that cannot be read is None and one fault."""
 
     faults: list[Fault] = field(default_factory=list)
 
@@ -87,7 +87,7 @@ class Reader:
         return int(value)
 
     def items(self, item: Item, name: str, right: str) -> list[Item]:
-        """The objects of a list that must not be empty."""
+        """The objects of a list; a fault if it is empty."""
         found = item.values.get(name)
         if name not in item.values:
             self.add_missing(item.at(name), right)
@@ -101,7 +101,7 @@ class Reader:
         return [Item(f"{item.at(name)}[{k}]", inner) for k, inner in enumerate(found) if isinstance(inner, dict)]
 
     def addresses(self, item: Item, name: str, text: str) -> list[str]:
-        """The addresses of a comma list; a part that is none is a fault."""
+        """The addresses of a comma-separated list; a fault for each part that is not an address."""
         parts = text.split(",")
         for part in parts:
             if not is_address(part):
@@ -109,7 +109,7 @@ class Reader:
         return [str(ipaddress.ip_address(part)) for part in parts if is_address(part)]
 
     def unique(self, found: dict[Any, str], key: object, path: str, right: str) -> None:
-        """Note that a value stands at a path; a fault when it stood elsewhere before."""
+        """Record a value and its path in `found`; a fault if it is there already."""
         if key in found:
             self.add(path, key, f"it stands at {found[key]} as well; {right}")
         else:
@@ -125,7 +125,7 @@ def is_address(text: str) -> bool:
 
 
 def scalars(value: object, path: str = "") -> Iterator[tuple[str, object]]:
-    """All values that are neither lists nor objects, with their paths."""
+    """All values that are neither lists nor objects, each with its path."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from scalars(inner, f"{path}.{name}" if path else str(name))
@@ -137,7 +137,7 @@ def scalars(value: object, path: str = "") -> Iterator[tuple[str, object]]:
 
 
 def shown(value: object) -> str:
-    """A value as it stands in the file, short enough for a line."""
+    """A value as JSON, shortened to fit on a line."""
     if isinstance(value, dict):
         return "an object" if value else "an empty object"
     if isinstance(value, list):

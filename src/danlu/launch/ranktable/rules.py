@@ -1,4 +1,4 @@
-"""The rules of the hardware: how many chips of a server may work together, and which."""
+"""Hardware rules: how many devices of a server can work together, and which ones."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from danlu.launch.ranktable.faults import Chip
 
 COUNTS = (1, 2, 4, 8)
 MOST_DEVICES = 16
-"""On a server with newer chips."""
+"""Maximum on a server with newer chips."""
 
 RING = 4
-"""On a 910, devices 0-3 and 4-7 are two rings."""
+"""Devices per ring: on a 910, devices 0-3 and 4-7 are two rings."""
 
 LARGEST_DEVICE_ID: dict[Chip | None, int] = {None: 15, Chip.ASCEND_910: 7, Chip.ASCEND_910B: 15}
 _NEWER = re.compile(r"910(b|c|_)|310p")
 
 
 def chip_of(model: str | None) -> Chip | None:
-    """The chip that a device's model names; None when it names none that is known."""
+    """The chip of a device model; None if it is unknown."""
     name = (model or "").lower()
     if _NEWER.match(name):
         return Chip.ASCEND_910B
@@ -27,23 +27,23 @@ def chip_of(model: str | None) -> Chip | None:
 
 
 def counts_fault(count: int, chip: Chip | None) -> str | None:
-    """What is wrong with so many devices on a server. Tables of newer chips may hold any number up to 16."""
+    """What is wrong with this number of devices on a server; None if nothing. Newer chips allow any number up to 16."""
     if chip is Chip.ASCEND_910 and count not in COUNTS:
         return "expected 1, 2, 4 or 8 devices on each server"
     return None
 
 
 def ring_fault(ids: Sequence[int], chip: Chip | None) -> str | None:
-    """What is wrong with these devices of one server."""
+    """What is wrong with these devices of one server; None if nothing."""
     if chip is not Chip.ASCEND_910 or len(ids) not in (2, 4) or len({number // RING for number in ids}) == 1:
         return None
     return f"{len(ids)} devices must lie inside one ring of the chip, 0-3 or 4-7"
 
 
 def choose(free: Sequence[int], count: int, chip: Chip | None) -> tuple[int, ...] | None:
-    """The lowest free devices that may work together; None when there are none.
+    """The lowest free devices that can work together; None if there are none.
 
-    Where the chip is not known the rings are kept to, which is never wrong.
+    For an unknown chip the rule of the rings applies, which is safe for all.
     """
     usable = sorted(number for number in free if number <= LARGEST_DEVICE_ID[chip])
     if 1 < count <= RING and chip is not Chip.ASCEND_910B:

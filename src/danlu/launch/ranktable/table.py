@@ -1,4 +1,4 @@
-"""A rank table as data, whatever shape it is written in."""
+"""A rank table as data, independent of the shape that it is written in."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class RankedDevice:
     device_id: int
-    """The physical id on its server."""
+    """Physical id on its server."""
 
     device_ip: str
-    """The address of the chip's own network card; empty when it is not known, which one server can do without."""
+    """Address of the device's own network card; empty if not known. A table of one server does not need it."""
 
     rank_id: int
     super_device: str = ""
@@ -22,11 +22,11 @@ class RankedDevice:
 class Server:
     server_id: str
     pod_name: str
-    """What shape C calls the task; `RANK_ID` of TensorFlow's processes there."""
+    """Name of the task in shape C, and `RANK_ID` of TensorFlow's processes there."""
 
     devices: tuple[RankedDevice, ...]
     super_pod: str = ""
-    """The super pod that it is in; empty when it is in none, or nobody knows."""
+    """Super pod that it is in; empty if it is in none or not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,10 @@ class RankTable:
 
     @property
     def servers_by_pod(self) -> dict[str, list[Server]]:
-        """The servers of each super pod; nothing unless that is a table of version 1.2.
+        """The servers of each super pod; empty if the table cannot be written as version 1.2.
 
-        Every server is in a pod, equally many are in each, and no two devices of a pod have the same number.
+        That version requires a super pod for every server, the same number of servers in each, and a unique number for
+        every device of a super pod.
         """
         pods: dict[str, list[Server]] = {}
         for server in self.servers:

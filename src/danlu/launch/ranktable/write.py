@@ -1,4 +1,4 @@
-"""Rank tables as text. Every scalar is a string: HCCL refuses numbers. The same table gives the same bytes."""
+"""Write rank tables. Every scalar is a string, because HCCL rejects numbers. The same table gives the same bytes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from danlu.launch.ranktable.table import RankTable, Server
 
 NUM_NICS = 8
 LARGEST_OLD_DEVICE_ID = 7
-"""Shapes B and C are of a time when a server had 8 chips."""
+"""Shapes B and C were defined for servers with 8 devices."""
 
 
 def write_a(table: RankTable) -> str:
-    """Version 1.0, which every framework of today reads; 1.2 where all servers are in super pods."""
+    """Shape A: version 1.0, which all current frameworks read, or 1.2 if all servers are in super pods."""
     pods = table.servers_by_pod
     servers = [
         {
@@ -41,7 +41,7 @@ def write_a(table: RankTable) -> str:
 
 
 def write_b(table: RankTable) -> str:
-    """The table of MindSpore 0.x, without a version: one instance per device. ValueError for a device above 7."""
+    """Shape B, for MindSpore 0.x: no version, one instance per device. Raise ValueError for a device above 7."""
     _check_old(table)
     instances = [
         {
@@ -73,9 +73,9 @@ def write_b(table: RankTable) -> str:
 
 
 def write_c(table: RankTable) -> str:
-    """The table of TensorFlow 1.15 and of ModelArts' `jobstart_hccl.json`: one instance per task, no ranks.
+    """Shape C, for TensorFlow 1.15 and ModelArts' `jobstart_hccl.json`: one instance per task, no ranks.
 
-    ValueError for a device above 7. Its readers number the ranks themselves, so prefer A wherever both are read.
+    Raise ValueError for a device above 7. Readers number the ranks themselves, so prefer A where both are read.
     """
     _check_old(table)
     group = {
@@ -103,7 +103,7 @@ def _check_old(table: RankTable) -> None:
 
 
 def _text(head: dict[str, Any], name: str, items: list[str]) -> str:
-    """JSON that people can read as well: one device or instance per line."""
+    """JSON with one device or instance per line, for readability."""
     opening = json.dumps(head, ensure_ascii=False)[:-1]
     return f"{opening}, {json.dumps(name)}: [\n" + ",\n".join(items) + "\n]}\n"
 
