@@ -1,1 +1,1 @@
-"""What Danlu remembers: SQL tables, log segments and objects. SQL lives here and nowhere else."""
+"""Persistent state: SQL tables, log segments, metrics and objects. All SQL is here."""

@@ -1,4 +1,4 @@
-"""Writing at an offset of a file."""
+"""Writes to files at an offset."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 def write_at(path: Path, offset: int, data: bytes) -> None:
-    """Write all data at `offset`; create the file. On a full disk only a part is written."""
+    """Write all data at `offset`; create the file if necessary. On a full disk a part may be written."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
     try:
         view = memoryview(data)

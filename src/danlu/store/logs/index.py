@@ -17,7 +17,7 @@ from danlu.store.sql.tables import LogMarkRow, LogSegmentRow, TaskRow
 READ_BYTES = 1 << 20
 DEFAULT_MAX_BYTES = 4 << 30
 TAIL_BYTES = 256 << 20
-"""How much of a log's end is searched for its last lines."""
+"""How far from the end a log is searched for its last lines."""
 
 
 class Logs:
@@ -45,8 +45,10 @@ class Logs:
         return offset
 
     def fill(self, job_id: str, attempt: int, *, rank: int, offset: int, write: Callable[[Path, int], int]) -> int:
-        """`append` what somebody else writes: `write` gets a file and where the bytes begin in it, and returns how
-        many it has written, at most to the end of the segment."""
+        """Like `append`, but the caller writes the bytes, at most to the end of the segment.
+
+        `write` gets the file and the position in it, and returns the number of bytes written.
+        """
         start = offset - offset % SEGMENT_BYTES
         size = write(self._files.made_path(job_id, attempt, rank=rank, start=start), offset - start)
         if not size:
@@ -55,7 +57,7 @@ class Logs:
         return offset + size if is_next else self.length(job_id, attempt, rank)
 
     def _record(self, job_id: str, attempt: int, rank: int, *, offset: int, size: int) -> bool:
-        """Index bytes that were written; False if another server did."""
+        """Index bytes that were written; False if another server already has."""
         start = offset - offset % SEGMENT_BYTES
         with self._database.writing() as session:
             if not _record_piece(session, job_id, attempt, rank, start=start, offset=offset, size=size):
@@ -157,7 +159,7 @@ class Logs:
     def marks(
         self, job_id: str, attempt: int, *, rank: int, begin: int, end: int, most: int
     ) -> list[tuple[int, datetime]]:
-        """Lengths of the log and when it had them, from `begin` to `end`, evenly thinned to about `most`."""
+        """Pairs of log length and time, for lengths from `begin` to `end`, evenly thinned to about `most`."""
         with self._database.reading() as session:
             found = session.execute(
                 select(LogMarkRow.offset, LogMarkRow.at)
@@ -168,7 +170,7 @@ class Logs:
         return [(offset, at) for offset, at in found[::step]]
 
     def offset_at(self, job_id: str, attempt: int, rank: int, moment: datetime) -> int:
-        """Length of the log at the last mark before `moment`, which is approximate."""
+        """Approximate length of the log at `moment`: that of the last mark before it."""
         with self._database.reading() as session:
             found = session.scalar(
                 select(func.max(LogMarkRow.offset)).where(
@@ -180,7 +182,7 @@ class Logs:
     def marks_after(
         self, job_id: str, attempt: int, *, rank: int, offset: int, limit: int
     ) -> list[tuple[int, datetime]]:
-        """Time marks behind an offset, oldest first."""
+        """Marks after an offset, oldest first."""
         query = (
             select(LogMarkRow.offset, LogMarkRow.at)
             .where(*_of(LogMarkRow, job_id, attempt, rank), LogMarkRow.offset > offset)
@@ -215,7 +217,7 @@ class Logs:
 
 
 def _nth_from_end(piece: bytes, number: int, end: int) -> int:
-    """Where the `number`th line feed before `end` is, counted from there. There are that many."""
+    """Position of the `number`th line feed before `end`, counted backwards. There must be that many."""
     while number:
         end = piece.rfind(b"\n", 0, end)
         number -= 1
@@ -231,7 +233,7 @@ def _of(
 def _record_piece(
     session: Session, job_id: str, attempt: int, rank: int, *, start: int, offset: int, size: int
 ) -> bool:
-    """Advance the stored length from `offset`; False if another server did."""
+    """Advance the stored length from `offset`; False if another server already has."""
     task = update(TaskRow).where(
         TaskRow.job_id == job_id, TaskRow.attempt == attempt, TaskRow.rank == rank, TaskRow.log_bytes == offset
     )

@@ -1,4 +1,4 @@
-"""Rows of a log, as a terminal counts them: line feeds, less what a progress display takes back by moving up."""
+"""Rows of a log as on a terminal: line feeds, minus the rows by which progress displays move the cursor up."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_KEPT = 4096
 _UP_PATTERN = rb"\x1b\[([0-9]{0,4})[AF]"
 _UP = re.compile(_UP_PATTERN)
 _HAS_UP = re2.compile(_UP_PATTERN)
-"""RE2 passes colours three times as fast, but takes twenty times as long for each match."""
+"""RE2 skips colour sequences three times as fast, but is twenty times slower per match: it only checks for one."""
 
 Segment = tuple[str, int, int, int]
 """Job, attempt, rank, start."""
@@ -43,12 +43,12 @@ class LogRows:
         self._lock = threading.Lock()
 
     def is_counted(self, key: Segment) -> bool:
-        """Whether the rows of a segment are known without reading it."""
+        """Whether the rows of a segment are cached."""
         with self._lock:
             return key in self._kept
 
     def of_segment(self, key: Segment) -> tuple[int, ...]:
-        """Rows of each piece that is stored of the segment; empty when it was removed."""
+        """Rows of each stored piece of the segment; empty if it was removed."""
         with self._lock:
             if (found := self._kept.get(key)) is not None:
                 self._kept.move_to_end(key)

@@ -14,7 +14,7 @@ from danlu.store.sql.database import Database, num_changed
 from danlu.store.sql.run_tables import ChunkRow, JournalRow, SeriesRow
 
 PACK_BYTES = 4 << 20
-"""Length of the range of a pack. A shorter end is read from the journal."""
+"""Length of the range of a pack. A shorter rest is read from the journal."""
 
 LONGEST_FRAME = FILE_HEADER_BYTES + FRAME_HEADER_BYTES + MAX_PAYLOAD_BYTES
 
@@ -32,7 +32,7 @@ def build_next(
     *,
     pack_bytes: int = PACK_BYTES,
 ) -> bool:
-    """Build the next pack of a journal; False if another server did. Interruptible at any time."""
+    """Build the next pack of a journal; False if another server has, or data is missing. Interruptible at any time."""
     start = journal.built
     # fixed length and offset, so that every server builds the same pack
     for length in (pack_bytes, LONGEST_FRAME):
@@ -41,7 +41,7 @@ def build_next(
         if stretch.end > start or journal.ingested - start < LONGEST_FRAME:
             break
     if stretch.end <= start:
-        return False  # a long frame comes first; wait for more data
+        return False  # the next frame is long and incomplete; wait for more data
     encoded, placed = encode_pack(stretch.points)
     if placed:
         packs.put(run_id, journal.name, start, encoded)

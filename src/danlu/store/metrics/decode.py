@@ -58,7 +58,7 @@ class MediaSeen(NamedTuple):
 
 
 class AlertSeen(NamedTuple):
-    """What a script wants somebody to know."""
+    """An alert that a script sent with `run.alert`."""
 
     title: str
     text: str
@@ -113,7 +113,7 @@ class Stretch:
 
     @cached_property
     def by_series(self) -> dict[SeriesKey, list[tuple[int, Points]]]:
-        """Branches and points of each series: who reads all series looks each of them up once."""
+        """Branches and points by series, computed once for readers of all series."""
         found: dict[SeriesKey, list[tuple[int, Points]]] = {}
         for key, points in self.points.items():
             if len(points):
@@ -141,8 +141,8 @@ def decode(data: bytes, start: int, layouts: Mapping[int, tuple[SeriesKey, ...]]
 
 
 def clean(value: Any, *, depth: int = 0) -> Any:
-    """A value that every database and response accepts: no lone surrogates, NUL or non-finite numbers; deep nesting is
-    left out."""
+    """A value that every database and response accepts: without lone surrogates, NUL, non-finite numbers and deep
+    nesting."""
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode().replace("\x00", "")
     if isinstance(value, float):
@@ -187,7 +187,7 @@ def _other(made: Stretch, frame: Frame, start: int) -> None:
         about = clean(medium.about)
         if about.get("kind") == "alert":
             made.alerts.append(_alert(about, clean(medium.data.decode("utf-8", "replace"))))
-        elif not about.get("part"):  # later parts belong to the first one
+        elif not about.get("part"):  # later parts are found through the first one
             made.media.append(_media(at, about))
     elif frame.kind == Kind.OUTPUT:
         size = len(decode_output(frame).data)
@@ -244,7 +244,7 @@ def _whole(value: Any) -> int | None:
 
 
 def _seconds(value: Any) -> float:
-    """Seconds since 1970, within the years that a date can have: a clock may be wrong, or a script hostile."""
+    """Seconds since 1970, limited to what a date can represent: a clock may be wrong, or a script hostile."""
     number = 0.0 if value is None else float(value)
     return 0.0 if math.isnan(number) else min(max(number, 0.0), LAST_SECOND)
 

@@ -1,4 +1,4 @@
-"""Points of one metric of many runs, brought into an order or to a number that can be sent."""
+"""Points of one metric of many runs: sorted, selected and thinned for responses."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from danlu.store.metrics.points import EMPTY, Points
 
 
 def by_time(points: Points) -> Points:
-    """By millisecond, step and value."""
+    """The points sorted by time in milliseconds, step and value."""
     return points.take(np.lexsort((points.values, points.steps, np.round(points.times * 1000))))
 
 
 def inside(points: Points, between: tuple[int, int] | None) -> Points:
-    """Those at steps from the first to the second number; all without numbers."""
+    """The points with steps in the closed interval `between`; all points for None."""
     if between is None:
         return points
     return points.take((points.steps >= between[0]) & (points.steps <= between[1]))
@@ -24,9 +24,9 @@ def inside(points: Points, between: tuple[int, int] | None) -> Points:
 def thinned(
     read: Callable[[str], Points], ids: Sequence[str], *, limit: int, most_of_one: int
 ) -> Iterator[tuple[str, Points]]:
-    """The points at about `limit` steps, evenly among all that the runs have, with each run's first and last.
+    """The points at about `limit` steps, chosen evenly from the steps of all runs, plus each run's first and last.
 
-    Everything is read twice: the points of a hundred long runs are too many to be kept.
+    Points are read twice, because those of a hundred long runs do not fit into memory.
     """
     steps, ends = EMPTY.steps, EMPTY.steps
     for run_id in ids:
@@ -37,7 +37,7 @@ def thinned(
         points = read(run_id)
         points = points.take(np.isin(points.steps, chosen))
         points = points.take(np.lexsort((points.times, points.steps)))
-        if len(points) > most_of_one:  # several were logged at each step
+        if len(points) > most_of_one:  # several points per step
             points = points.take(np.linspace(0, len(points) - 1, most_of_one).astype(np.int64))
         yield run_id, points
 

@@ -34,7 +34,7 @@ MAX_KEYS = 2000
 
 MAX_KEY_CHARS = 400
 MAX_ALERTS = 1000
-"""Of one run; those that come later are not kept."""
+"""Maximum number of alerts of one run; later ones are dropped."""
 
 
 def layouts_of(journal: JournalRow) -> Layouts:
@@ -44,7 +44,7 @@ def layouts_of(journal: JournalRow) -> Layouts:
 
 
 def ingest_stretch(session: Session, run: int, journal: str, start: int, made: Stretch) -> bool:
-    """Ingest a range that starts at `start`; False without changes if another server did."""
+    """Ingest a range that starts at `start`; False and no change if another server already has."""
     row = session.get(JournalRow, (run, journal))
     owner = session.get(RunRow, run)
     if row is None or owner is None or row.ingested != start:

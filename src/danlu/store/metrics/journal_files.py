@@ -51,7 +51,7 @@ class JournalFiles:
             return 0
 
     def delete_run(self, run_id: str) -> None:
-        """Idempotent."""
+        """Delete all journals of a run. Idempotent."""
         shutil.rmtree(self._root / run_id, ignore_errors=True)
 
     def _path(self, run_id: str, journal: str) -> Path:

@@ -1,4 +1,4 @@
-"""Journals by offset. Bytes are durable before the database or a client is told."""
+"""Journals by offset. Bytes are durable before the database records them or the client gets a response."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from danlu.store.sql.database import Database, num_changed
 from danlu.store.sql.run_tables import JournalRow, RunRow
 
 MAX_JOURNALS = 10_000
-"""Of one run."""
+"""Maximum number of journals of one run."""
 
 MAX_PIECE_BYTES = 8 << 20
-"""Clients send 4 MiB of complete frames, so a piece may be a little longer."""
+"""Maximum size of a request. Clients send complete frames of about 4 MiB in total."""
 
 
 class Journals:
@@ -42,7 +42,7 @@ class Journals:
         """Append bytes at `offset` that are not stored yet; return the durable length.
 
         Nothing is added if bytes before `offset` are missing. An incomplete frame is left for the next call. Raise
-        InvalidInput if the bytes are not frames of a journal.
+        InvalidInput if the bytes are not frames of a journal, Conflict if they differ from stored ones.
         """
         whole = _whole(data, offset)
         with self._lock(run_id, journal):
@@ -66,7 +66,7 @@ class Journals:
         self._files.delete_run(run_id)
 
     def _check_same(self, run_id: str, journal: str, offset: int, overlap: bytes) -> None:
-        """Raise InvalidInput if the new bytes contradict the stored journal."""
+        """Raise Conflict if the new bytes differ from the stored ones."""
         if overlap and self._files.read(run_id, journal, offset, offset + len(overlap)) != overlap:
             raise Conflict(f"the bytes from {offset} on differ from the stored ones; a journal is append-only")
 
@@ -75,7 +75,10 @@ class Journals:
             return session.scalar(select(JournalRow.offset).where(JournalRow.run == run, JournalRow.name == journal))
 
     def _adopt(self, run: int, run_id: str, journal: str) -> None:
-        """Once per journal, trust only what is on the disk: a database may lose its last commits in a power failure."""
+        """Once per journal, add complete frames of the file that the database does not know.
+
+        A database may lose its last commits in a power failure.
+        """
         if (run_id, journal) in self._looked_at:
             return
         there, size = self._stored(run, journal), self._files.size(run_id, journal)
@@ -91,7 +94,7 @@ class Journals:
 
 
 def journals_of(session: Session, run: int) -> Sequence[JournalRow]:
-    """By branch."""
+    """The journals of a run, by branch."""
     query = select(JournalRow).where(JournalRow.run == run).order_by(JournalRow.branch, JournalRow.name)
     return session.scalars(query).all()
 
@@ -128,7 +131,7 @@ def _advance(
     session: Session, run: int, run_id: str, journal: str, *, before: int, after: int, now: datetime | None
 ) -> bool:
     """Store a journal's new length; False if another server was faster."""
-    # a run that was purged meanwhile may have left its number to another one
+    # the run may have been purged meanwhile, and its number reused
     if session.scalar(select(RunRow.number).where(RunRow.number == run, RunRow.id == run_id)) is None:
         raise NotFound("the run was deleted a moment ago")
     if now is not None:

@@ -23,7 +23,7 @@ class Axis(Word):
     EPOCH = "epoch"
     TIME = "time"
     OWN = "own"
-    """The metric that the script named for it; steps where it named none."""
+    """The metric that the script has set as the axis; steps if none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ EMPTY = Points(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0))
 
 
 def over(points: Points, axis: Points) -> tuple[Points, Floats]:
-    """Points in the order of another series, and their places: its last value up to the step of each.
+    """Place points on an axis that is another series: return them sorted, with their positions.
 
-    Points before its first value, and those at a value that is not finite, have no place and are left out.
+    The position of a point is the last value of `axis` up to its step. Points without a finite position are dropped.
     """
     order = np.argsort(axis.steps, kind="stable")
     steps, values = axis.steps[order], axis.values[order]

@@ -52,7 +52,7 @@ class _Journal:
 
 @dataclass(frozen=True)
 class OpenedRun:
-    """What is read once for all series of a run: how long that takes does not grow with each of them."""
+    """Data of a run that is read once for all of its series."""
 
     run_id: str
     journals: tuple[_Journal, ...]
@@ -83,7 +83,7 @@ class Reader:
         self._lock = threading.Lock()
 
     def open_run(self, session: Session, run: RunRow) -> OpenedRun:
-        """The session is not used after this returns."""
+        """Read what `lines` and `all_points` need."""
         found = [
             _Journal(row.name, row.offset, row.built, row.built_branch, layouts_of(row))
             for row in journals_of(session, run.number)
@@ -96,7 +96,7 @@ class Reader:
         """One series with at most `max_points` points per line; extremes are kept."""
         (pieces,) = self._pieces(session, run, [series])
         limits = run.limits if series.type != SYSTEM else {}
-        # a thin point represents at most 64: with two per shown point, no extreme is lost
+        # each block of 64 has its extremes among the thin points: with two per shown point, none is lost
         is_thin = sum(piece.num_thin for piece in pieces) >= 2 * max_points
         main: list[Points] = []
         hidden: dict[int, list[Points]] = {}
@@ -139,7 +139,7 @@ class Reader:
         built = {row.name: row.built for row in run.journals}
         found: dict[int, list[tuple[tuple[int, int, int], _Piece]]] = {series.id: [] for series in some}
         for chunk in session.scalars(select(ChunkRow).where(ChunkRow.series.in_(found))):
-            # of a pack that was built since the run was opened, the points are still at the journal's end
+            # points of a pack that was built after the run was opened are read from the journal's end
             if chunk.start < built.get(chunk.journal, NO_LIMIT):
                 place = (chunk.branch, order.get(chunk.journal, 0), chunk.start)
                 found[chunk.series].append((place, _of_chunk(chunk)))
@@ -164,7 +164,7 @@ class Reader:
         """Decoded end of a journal that is not in packs; decodes only new bytes."""
         if journal.offset <= journal.built:
             return ()
-        # by the run's id: SQLite gives numbers of purged runs to others
+        # by the run's id: SQLite reuses numbers of purged runs
         key = (run_id, journal.name, journal.built)
         with self._lock:
             known = list(self._tails.get(key, ()))

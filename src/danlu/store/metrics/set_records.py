@@ -1,4 +1,4 @@
-"""Records that set fields of a run. The newest record of a key counts, in whatever order they arrive."""
+"""Records that set fields of a run. The newest record of a key counts, independent of the order of arrival."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from danlu.store.sql.run_tables import RunRow
 MAX_ENVIRONMENT_BYTES = 2 << 20
 MAX_AXES_BYTES = 256 << 10
 MAX_MARKS = 20_000
-"""How many keys of one run have a time of their last change. Those of removed keys are forgotten first."""
+"""Maximum number of keys of a run whose last change is remembered. Those of removed keys are dropped first."""
 
 _SEARCHED = ("hparams", "summary")
 _TEXTS = {"name": 200, "description": 100_000}
@@ -26,7 +26,7 @@ Mark = list[Any]
 
 
 class _Mapping:
-    """A field that is a mapping, while records are applied to it."""
+    """A field of a run that is a mapping, while records are applied."""
 
     def __init__(self, column: str, values: Mapping[str, Any], max_bytes: int) -> None:
         self.column = column
@@ -34,7 +34,7 @@ class _Mapping:
         self._room = Room(values, max_bytes=max_bytes)
 
     def put(self, key: str, value: Any) -> None:
-        """Set a value. One for which there is no room is left out: no client of ours sends as much."""
+        """Set a value; ignored if the field would exceed its size. Danlu's client never sends as much."""
         if self._room.take(key, size_of(key, value)):
             self.values[key] = value
 
@@ -49,11 +49,11 @@ _MAPPINGS = {
     "environment": ("info", MAX_ENVIRONMENT_BYTES),
     "axes": ("axes", MAX_AXES_BYTES),
 }
-"""Field of a record -> column, and how many bytes it may have."""
+"""Field of a record -> column and its maximum size."""
 
 
 def apply_sets(session: Session, run: RunRow, records: Sequence[SetSeen]) -> list[str]:
-    """Return the fields that are searched and have changed."""
+    """Apply records to a run; return the searchable fields that were set."""
     mappings: dict[str, _Mapping] = {}
     marks: dict[str, Mark] = dict(run.set_at)
     for seen in records:
@@ -75,7 +75,7 @@ def _apply(seen: SetSeen, at: Mark, mapping: _Mapping, marks: dict[str, Mark]) -
     for key in (*seen.changed, *seen.removed):
         mark = f"{seen.field}.{key}"
         if marks.get(mark, [0, 0.0]) > at:
-            continue  # a newer record arrived before
+            continue  # a newer record was applied before
         marks[mark] = at
         if key in seen.changed:
             mapping.put(key, seen.changed[key])

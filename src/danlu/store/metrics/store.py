@@ -43,7 +43,7 @@ class Metrics:
         self._lock = threading.Lock()
 
     def append(self, run: int, run_id: str, journal: str, *, offset: int, data: bytes, now: datetime) -> int:
-        """As `Journals.append`; `ingest_changed` ingests the new bytes."""
+        """Like `Journals.append`. The new bytes are ingested by `ingest_changed`."""
         end = self.journals.append(run, run_id, journal, offset=offset, data=data, now=now)
         if data:
             with self._lock:

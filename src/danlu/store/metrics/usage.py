@@ -25,7 +25,7 @@ assert _CELL.itemsize == CELL.size
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """One task: a row per cell of time, a column per quantity."""
+    """Usage of one task: a row per cell of time, a column per quantity."""
 
     at: Floats
     """Unix time of the end of each cell."""
@@ -43,7 +43,7 @@ class Line:
     mean: list[float | None]
     peak: list[float | None]
     average: float
-    """Over all of its time."""
+    """Mean over the whole time of the task."""
 
     highest: float
     last: float
@@ -55,7 +55,7 @@ class UsageFiles:
         self._root = root
 
     def known(self, job_id: str, attempt: int, rank: int) -> tuple[int, int]:
-        """Generation and length of the copy, up to its last complete cell; -1 and 0 without one that can be read."""
+        """Generation and length of the copy, up to its last complete cell; -1 and 0 if there is no readable copy."""
         try:
             with self._path(job_id, attempt, rank).open("rb") as file:
                 head = file.read(HEADER.size)
@@ -76,7 +76,7 @@ class UsageFiles:
         partial.replace(path)
 
     def read(self, job_id: str, attempt: int, rank: int) -> Usage | None:
-        """None if nothing was measured or the file is deleted."""
+        """The usage of a task; None if nothing was measured or the file was deleted."""
         try:
             data = self._path(job_id, attempt, rank).read_bytes()
             header = read_header(data)
@@ -94,7 +94,7 @@ class UsageFiles:
         )
 
     def last(self, job_id: str, attempt: int, rank: int) -> Mapping[str, float]:
-        """Last measurement by quantity; empty without one. Reads a hundred bytes."""
+        """Last measurement by quantity; empty without one. Reads only the last cell."""
         try:
             with self._path(job_id, attempt, rank).open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
@@ -106,9 +106,9 @@ class UsageFiles:
         return {name: value for name, value in zip(QUANTITIES, values, strict=True) if not math.isnan(value)}
 
     def quiet_seconds(self, job_id: str, attempt: int, *, rank: int, quantity: str, below: float) -> float | None:
-        """How long a quantity has been below this without a break, up to its last measurement.
+        """How long a quantity has been continuously below a value, up to its last measurement.
 
-        None if it is not measured. Looks back over the newest cells, which are never put together.
+        None if it is not measured. Considers only the newest cells, which are never merged.
         """
         try:
             with self._path(job_id, attempt, rank).open("rb") as file:

@@ -42,7 +42,7 @@ def get_artifact(session: Session, number: int) -> ArtifactRow | None:
 
 
 def add_artifact(session: Session, row: ArtifactRow) -> None:
-    """Add a name; its versions go on where those of an earlier artifact of that name ended."""
+    """Add an artifact; its versions continue from those of a deleted artifact of the same name."""
     row.last_version = used_names.last_version(session, Versioned.ARTIFACT, project_id=row.project_id, name=row.name)
     session.add(row)
     session.flush()
@@ -91,7 +91,7 @@ def get_version(session: Session, version_id: str) -> ArtifactVersionRow | None:
 def versions_by_prefix(
     session: Session, prefix: str, project_ids: Sequence[int] | None, *, limit: int
 ) -> Sequence[ArtifactVersionRow]:
-    """Versions whose ids begin so, newest first."""
+    """Versions whose ids begin with this prefix, newest first."""
     query = select(ArtifactVersionRow).where(ArtifactVersionRow.id.startswith(prefix, autoescape=True))
     if project_ids is not None:
         owner = ArtifactRow.number == ArtifactVersionRow.artifact
@@ -133,7 +133,7 @@ def delete_version(session: Session, row: ArtifactVersionRow) -> None:
 
 
 def delete_artifact(session: Session, row: ArtifactRow) -> None:
-    """Delete a name that has no versions. Its numbers stay taken."""
+    """Delete an artifact without versions. Its version numbers are not reused."""
     used_names.remember_version(
         session, Versioned.ARTIFACT, project_id=row.project_id, name=row.name, last_version=row.last_version
     )

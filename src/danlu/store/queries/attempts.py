@@ -16,7 +16,7 @@ from danlu.store.sql.tables import AttemptRow, DeviceClaimRow, JobRow, TaskRow
 
 LIVE = tuple(state.value for state in ATTEMPT_NEXT)
 CHUNK = 500
-"""So many are named in one statement."""
+"""Maximum number of keys in one statement."""
 
 
 def add_attempt(session: Session, attempt: AttemptRow, tasks: Sequence[TaskRow], device_types: Sequence[str]) -> None:
@@ -78,7 +78,7 @@ def tasks_by_key(session: Session, keys: Sequence[tuple[str, int]]) -> dict[str,
 
 
 def live_tasks(session: Session) -> Sequence[TaskRow]:
-    """All tasks of attempts that have not ended: what is in use."""
+    """All tasks of attempts that have not ended."""
     query = select(TaskRow).join(
         AttemptRow, (AttemptRow.job_id == TaskRow.job_id) & (AttemptRow.number == TaskRow.attempt)
     )
@@ -86,7 +86,7 @@ def live_tasks(session: Session) -> Sequence[TaskRow]:
 
 
 def held_times(session: Session, ids: Sequence[str]) -> dict[str, list[tuple[datetime, datetime | None]]]:
-    """Job id -> times that its attempts held devices; None as end: still held."""
+    """Job id -> start and end of its attempts; the end is None while devices are held."""
     found: dict[str, list[tuple[datetime, datetime | None]]] = {}
     for first in range(0, len(ids), 500):
         query = select(AttemptRow.job_id, AttemptRow.started_at, AttemptRow.ended_at)
@@ -96,7 +96,7 @@ def held_times(session: Session, ids: Sequence[str]) -> dict[str, list[tuple[dat
 
 
 class LiveAttempt(NamedTuple):
-    """A live attempt, as the scheduler needs it."""
+    """A live attempt, with the columns that the scheduler needs."""
 
     job_id: str
     number: int
@@ -143,7 +143,7 @@ def tasks_in_use(session: Session) -> list[LiveTask]:
 
 
 def held_by_key(session: Session, keys: Sequence[tuple[str, int]]) -> dict[str, list[LiveTask]]:
-    """What the tasks of the named attempts hold, by job id, in rank order."""
+    """Resources of the tasks of the named attempts by job id, in rank order."""
     columns = [getattr(TaskRow, name) for name in LiveTask._fields]
     found: dict[str, list[LiveTask]] = {}
     for first in range(0, len(keys), CHUNK):
@@ -154,7 +154,7 @@ def held_by_key(session: Session, keys: Sequence[tuple[str, int]]) -> dict[str, 
 
 
 def ports_by_key(session: Session, keys: Sequence[tuple[str, int]]) -> dict[str, dict[int, frozenset[int]]]:
-    """Job id -> rank -> ports of the node's own network that were allotted; none to attempts with a private one."""
+    """Job id -> rank -> allotted ports of the node's own network; without attempts that have a private network."""
     found: dict[str, dict[int, frozenset[int]]] = {}
     for first in range(0, len(keys), CHUNK):
         named = tuple_(AttemptRow.job_id, AttemptRow.number).in_(keys[first : first + CHUNK])
@@ -189,7 +189,7 @@ def device_claims(session: Session) -> Sequence[DeviceClaimRow]:
 
 
 def with_logs_older_than(session: Session, moment: datetime, limit: int) -> Sequence[AttemptRow]:
-    """Attempts that ended before this and still have logs."""
+    """Attempts that ended before `moment` and still have logs."""
     query = select(AttemptRow).where(AttemptRow.has_logs, AttemptRow.ended_at < moment).limit(limit)
     return session.scalars(query).all()
 
@@ -217,7 +217,7 @@ def change_task(session: Session, task: TaskRow, **changes: Any) -> None:
 
 
 def move_attempt(session: Session, attempt: AttemptRow, state: AttemptState, why: Reason, **changes: Any) -> bool:
-    """Change an attempt's state if the row is unchanged; an end is final."""
+    """Change an attempt's state if it is still that of the row; return whether it was."""
     statement = update(AttemptRow).where(
         AttemptRow.job_id == attempt.job_id, AttemptRow.number == attempt.number, AttemptRow.state == attempt.state
     )
@@ -228,7 +228,7 @@ def move_attempt(session: Session, attempt: AttemptRow, state: AttemptState, why
 def end_attempt(
     session: Session, attempt: AttemptRow, state: AttemptState, why: Reason, *, at: datetime, **changes: Any
 ) -> bool:
-    """End an attempt: release its devices and revoke its token."""
+    """End an attempt: release its devices and revoke its token. False if its state has changed meanwhile."""
     if not move_attempt(session, attempt, state, why, ended_at=at, token_digest=None, **changes):
         return False
     session.execute(

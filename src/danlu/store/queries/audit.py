@@ -29,7 +29,7 @@ def add_event(session: Session, row: AuditRow) -> None:
 
 
 def count_more(session: Session, row: AuditRow, *, since: datetime) -> bool:
-    """Increase the count of the last event if it is equal and not older than `since`; else False."""
+    """Count an event as a repetition of the last one; False if that differs or is older than `since`."""
     alike = (AuditRow.action == row.action, AuditRow.object == row.object, AuditRow.address == row.address)
     query = select(AuditRow).where(AuditRow.actor == row.actor).order_by(AuditRow.id.desc()).limit(1)
     last = session.scalar(query.where(*alike, AuditRow.via == row.via, AuditRow.at >= since))

@@ -15,11 +15,11 @@ from danlu.store.sql.tables import BucketRow
 
 MAX_PLACE_CHARS = 63
 ID_CHARS = 8
-"""How much of a bucket's id is in the name of its place, where that is not the bucket's name."""
+"""Digits of a bucket's id in the name of its place, if that is not the bucket's name."""
 
 
 def add_bucket(session: Session, name: str, *, project_id: int, at: datetime) -> BucketRow:
-    """Make a bucket in a place of the object store that no other bucket has or had."""
+    """Create a bucket in a place of the object store that no other bucket has or had."""
     bucket_id = secrets.token_hex(16)
     place = name if _is_free(session, name) else f"{name[: MAX_PLACE_CHARS - ID_CHARS - 1]}-{bucket_id[:ID_CHARS]}"
     row = BucketRow(name=name, id=bucket_id, place=place, project_id=project_id, created_at=at)
@@ -33,7 +33,7 @@ def get_bucket(session: Session, name: str) -> BucketRow | None:
 
 
 def place_of(row: BucketRow) -> str:
-    """Where its objects lie. A server of an older version makes buckets without saying so."""
+    """Where its objects are in the object store. Empty in rows of older versions: there it is the name."""
     return row.place or row.name
 
 
@@ -44,7 +44,7 @@ def first_bucket(session: Session, project_id: int) -> BucketRow | None:
 
 
 def list_buckets(session: Session, project_ids: Sequence[int] | None) -> Sequence[BucketRow]:
-    """Of these projects, or of all."""
+    """Buckets of these projects (None: all), by name."""
     query = select(BucketRow).order_by(BucketRow.name)
     if project_ids is not None:
         query = query.where(BucketRow.project_id.in_(project_ids))
@@ -56,7 +56,7 @@ def move_bucket(session: Session, name: str, *, project_id: int) -> None:
 
 
 def delete_bucket(session: Session, row: BucketRow, *, at: datetime) -> None:
-    """Its place stays taken: grants and uploads that were on their way lead nowhere, and not to another bucket."""
+    """Delete a bucket. Its place is never reused, so that pending grants and uploads cannot reach another bucket."""
     used_names.remember(session, UsedKind.PLACE, place_of(row), project_id=row.project_id, at=at)
     session.delete(row)
     session.flush()

@@ -22,7 +22,7 @@ _TABLES: dict[type[Flavor] | type[Framework], type[FlavorRow] | type[FrameworkRo
 
 
 def listed(session: Session, of: type[T], *, after: str = "", limit: int | None = None) -> list[T]:
-    """By name, after the given one."""
+    """Flavors or frameworks by name, after the given one."""
     table = _TABLES[of]
     query = select(table).where(table.name > after).order_by(table.name).limit(limit)
     return [_read(of, row) for row in session.scalars(query)]
@@ -34,12 +34,12 @@ def get(session: Session, of: type[T], name: str) -> T | None:
 
 
 def has(session: Session, thing: Flavor | Framework) -> bool:
-    """Whether there is one of this name."""
+    """Whether one of this name exists."""
     return session.get(_TABLES[type(thing)], thing.name) is not None
 
 
 def names(session: Session, of: type[Flavor] | type[Framework]) -> Sequence[str]:
-    """Enabled ones."""
+    """Names of the enabled ones."""
     table = _TABLES[of]
     return session.scalars(select(table.name).where(table.is_enabled)).all()
 

@@ -12,7 +12,7 @@ from danlu.store.sql.tables import FactRow
 
 DATA_FOLDER, SEALING_KEY, OBJECTS = "data_folder", "sealing_key", "objects"
 MOVED = "moved"
-"""Set after a migration: no server starts on this database."""
+"""Set in the source of a migration, so that no server starts on this database."""
 
 _TOLD = {
     DATA_FOLDER: "servers on one database share one data folder, with its logs and the folders of running jobs",

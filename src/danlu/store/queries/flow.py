@@ -16,7 +16,7 @@ from danlu.store.sql.flow_tables import FlowEdgeRow, FlowNodeRow
 MAX_LABEL_CHARS = 300
 _NODES = "flow nodes"
 MAX_RELATED = 1000
-"""How many paths above and below it a store path is connected to."""
+"""Maximum number of paths below a store path that it is connected to."""
 
 
 def node(session: Session, ref: NodeRef, *, project_id: int, label: str, at: datetime) -> None:
@@ -41,7 +41,7 @@ def add_node(session: Session, ref: NodeRef, *, project_id: int, label: str, at:
 
 
 def rename(session: Session, ref: NodeRef, label: str) -> None:
-    """No-op for an unknown node; a deleted one stays deleted."""
+    """Change the label of a node. No-op for an unknown node; a deleted one stays deleted."""
     row = find(session, ref)
     if row is not None:
         row.label = label[:MAX_LABEL_CHARS]
@@ -50,7 +50,8 @@ def rename(session: Session, ref: NodeRef, label: str) -> None:
 def connect(session: Session, source: NodeRef, target: NodeRef, relation: str, at: datetime) -> None:
     """Add an edge between two known nodes. Idempotent.
 
-    A store path that is written is also connected with paths above or below it that are read.
+    A store path that is read for the first time is also connected with written paths that contain it or that it
+    contains, and the reverse.
     """
     here, there = _known(session, source), _known(session, target)
     session.flush()  # assigns the numbers of new nodes
@@ -73,7 +74,7 @@ def bury(session: Session, ref: NodeRef, at: datetime) -> None:
 
 
 def bury_many(session: Session, kind: NodeKind, keys: Sequence[str], at: datetime) -> None:
-    """Mark many nodes of one kind, which are not store paths."""
+    """Mark many nodes of one kind as deleted; not for store paths."""
     for first in range(0, len(keys), 500):
         known = (FlowNodeRow.kind == kind.value, FlowNodeRow.key.in_(keys[first : first + 500]))
         session.execute(update(FlowNodeRow).where(*known, FlowNodeRow.deleted_at.is_(None)).values(deleted_at=at))
@@ -122,7 +123,7 @@ def move_bucket(session: Session, bucket: str, project_id: int) -> None:
 
 
 def retire_bucket(session: Session, bucket: str, bucket_id: str) -> None:
-    """The bucket is deleted: its paths stay known under its id, apart from those of a later bucket of its name."""
+    """Rename the paths of a deleted bucket to its id, so that a later bucket of the same name does not share them."""
     of_bucket = (FlowNodeRow.kind == NodeKind.STORE.value, or_(FlowNodeRow.key == bucket, is_below(f"{bucket}/")))
     key = f"{bucket}@{bucket_id}" + func.substr(FlowNodeRow.key, len(bucket) + 1)
     session.execute(
@@ -146,7 +147,7 @@ def neighbourhood(
 
 
 def _remember(session: Session, ref: NodeRef, row: FlowNodeRow) -> None:
-    """Cached lookup: one change needs the same nodes several times, and nodes are never removed."""
+    """Cache a node for this session: one change needs the same nodes several times, and nodes are never removed."""
     session.info.setdefault(_NODES, {})[ref] = row
 
 
@@ -163,14 +164,14 @@ def _known(session: Session, ref: NodeRef) -> FlowNodeRow:
 
 
 def _add_edge(session: Session, source: int, target: int, relation: str, at: datetime) -> None:
-    # writers are serialized, so no other one inserts the same row in between
+    # writers are serialized, so no other writer inserts the same row in between
     if session.get(FlowEdgeRow, (source, target, str(relation))) is None:
         session.add(FlowEdgeRow(source=source, target=target, relation=str(relation), created_at=at))
         session.flush()
 
 
 def _add_parts(session: Session, row: FlowNodeRow, at: datetime, *, is_read: bool) -> None:
-    """Connect a read path with written paths, or the reverse."""
+    """Connect a path that is read with paths that are written, or the reverse."""
     here, there = (FlowEdgeRow.target, FlowEdgeRow.source) if is_read else (FlowEdgeRow.source, FlowEdgeRow.target)
     related = _related(session, row, here)
     if not related:

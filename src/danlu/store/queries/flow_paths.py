@@ -1,4 +1,4 @@
-"""Store paths in the data flow: which are above and below another one."""
+"""Store paths in the data flow: which contain a path, and which it contains."""
 
 from __future__ import annotations
 

@@ -76,12 +76,12 @@ class _Walker:
     sign: int
     seen: set[int]
     visible: list[int]
-    """Nodes of the last level, as `hidden`."""
+    """Visible nodes of the last level; `hidden` has the others."""
 
     hidden: list[int] = field(default_factory=list)
 
     def next_level(self, session: Session, most: int, project_ids: Sequence[int] | None) -> list[int]:
-        """The next nodes, at most so many."""
+        """Return the nodes of the next level, at most `most`."""
         limit = most + len(self.seen)
         found = self._neighbours(session, self.visible, limit, None)
         found |= self._neighbours(session, self.hidden, limit, project_ids)
@@ -120,7 +120,7 @@ def neighbourhood_of(session: Session, root: int, reach: Reach, *, project_ids: 
 def _walk(
     session: Session, root: int, direction: str, depth: int, *, most: int, project_ids: Sequence[int] | None
 ) -> dict[int, int]:
-    """Node -> distance, in page order; at most so many."""
+    """Node -> distance, in page order; at most `most` nodes."""
     distances = {root: 0}
     walkers = list(_walkers(root, direction))
     for step in range(1, depth + 1):
@@ -140,7 +140,7 @@ def _walkers(root: int, direction: str) -> Iterator[_Walker]:
 
 
 def _split(session: Session, numbers: Sequence[int], project_ids: Sequence[int] | None) -> tuple[list[int], list[int]]:
-    """Visible and hidden nodes."""
+    """Split nodes into visible and hidden ones."""
     if project_ids is None:
         return list(numbers), []
     seen: set[int] = set()

@@ -1,4 +1,4 @@
-"""Queries of streams: a few columns of many rows at once."""
+"""Queries for event streams: a few columns of many rows at once."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ AT_ONCE = 500
 
 
 class Followed(NamedTuple):
-    """A job or a run."""
+    """The state of a job or a run."""
 
     id: str
     version: int
     state: str
     attempt: int
-    """The newest attempt of a job."""
+    """The newest attempt of a job; 0 for runs."""
 
     project_id: int
 
@@ -42,14 +42,14 @@ class FollowedUser(NamedTuple):
 
 
 def jobs_now(session: Session, ids: Collection[str]) -> dict[str, Followed]:
-    """Those that are there."""
+    """The existing jobs among these, by id."""
     columns = (JobRow.id, JobRow.version, JobRow.state, JobRow.attempt, JobRow.project_id)
     query = select(*columns)
     return {row.id: Followed(*row) for part in _parts(ids) for row in session.execute(query.where(JobRow.id.in_(part)))}
 
 
 def runs_now(session: Session, ids: Collection[str]) -> dict[str, Followed]:
-    """Those that are there."""
+    """The existing runs among these, by id."""
     query = select(RunRow.id, RunRow.version, RunRow.state, RunRow.project_id)
     return {
         row.id: Followed(row.id, row.version, row.state, 0, row.project_id)
@@ -98,7 +98,7 @@ def keys_valid_at(session: Session, ids: Collection[str], now: datetime) -> set[
 
 
 def sessions_valid_at(session: Session, user_ids: Collection[int], now: datetime) -> list[tuple[int, str]]:
-    """User and digest of all browser sessions of these users."""
+    """User and digest of all valid browser sessions of these users."""
     query = select(SessionRow.user_id, SessionRow.digest).where(SessionRow.expires_at > now)
     return [
         (row.user_id, row.digest)
@@ -108,6 +108,6 @@ def sessions_valid_at(session: Session, user_ids: Collection[int], now: datetime
 
 
 def _parts(items: Collection[T]) -> Iterator[Sequence[T]]:
-    """SQLite limits the number of values in a statement."""
+    """Split items into parts, because SQLite limits the number of values in a statement."""
     ordered = list(items)
     return (ordered[first : first + AT_ONCE] for first in range(0, len(ordered), AT_ONCE))

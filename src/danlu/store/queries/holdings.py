@@ -1,4 +1,4 @@
-"""What attempts hold, now and over time, in SQL."""
+"""Resources that attempts hold, now and over time, in SQL."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Held(NamedTuple):
 
 
 class HeldTask(NamedTuple):
-    """What one task held while its attempt went on."""
+    """Resources that one task held during its attempt."""
 
     job_id: str
     name: str
@@ -70,7 +70,7 @@ def of_project(session: Session, project_id: int) -> Used:
 
 
 def held_between(session: Session, since: datetime | None, until: datetime) -> Iterator[Held]:
-    """Attempts that held devices between two moments, those of a job one after the other."""
+    """Attempts of jobs with a price that overlap with a period, grouped by job."""
     query = (
         select(JobRow.id, JobRow.project_id, JobRow.owner_id, JobRow.terms, AttemptRow.started_at, AttemptRow.ended_at)
         .join(AttemptRow, AttemptRow.job_id == JobRow.id)
@@ -88,7 +88,7 @@ def held_between(session: Session, since: datetime | None, until: datetime) -> I
 def tasks_between(
     session: Session, since: datetime, until: datetime, *, skip: int = 0, limit: int
 ) -> Sequence[HeldTask]:
-    """Tasks that held something between two moments, the last started first."""
+    """Tasks whose attempts overlap with a period, the last started first."""
     query = (
         select(
             JobRow.id,

@@ -46,7 +46,7 @@ def get_job(session: Session, job_id: str) -> JobRow | None:
 
 
 def set_bucket_ids(session: Session, row: JobRow, ids: dict[str, str]) -> None:
-    """Note which buckets the job may use from now on."""
+    """Store what the names in the job refer to: see `JobRow.bucket_ids`."""
     row.bucket_ids = ids
     session.flush()
 
@@ -81,7 +81,7 @@ def newest_by_name(session: Session, name: str, project_ids: Sequence[int] | Non
 
 
 def by_prefix(session: Session, prefix: str, project_ids: Sequence[int] | None, *, limit: int) -> Sequence[JobRow]:
-    """Jobs whose ids begin so, newest first."""
+    """Jobs whose ids begin with this prefix, newest first."""
     query = select(JobRow).where(JobRow.id.startswith(prefix, autoescape=True)).order_by(JobRow.id.desc()).limit(limit)
     if project_ids is not None:
         query = query.where(JobRow.project_id.in_(project_ids))
@@ -93,7 +93,7 @@ def by_request_id(session: Session, owner_id: int, request_id: str) -> JobRow | 
 
 
 class Listed(NamedTuple):
-    """What a list shows of a job: of its spec, which may be long, only the fields that are named here."""
+    """A job in a list: only the fields of its spec that lists show, because specs may be long."""
 
     id: str
     project_id: int
@@ -114,7 +114,7 @@ class Listed(NamedTuple):
     device: str
     tags: dict[str, str]
     roles: dict[str, Any] | None
-    """Specs of older jobs have none."""
+    """None in specs of older versions."""
 
 
 _SPEC_FIELDS = ("nodes", "launch", "device", "tags", "roles")
@@ -141,7 +141,7 @@ def list_jobs(session: Session, wanted: JobFilter, *, before: str | None, limit:
 
 
 def list_shown(session: Session, wanted: JobFilter, *, before: str | None, limit: int) -> list[Listed]:
-    """`list_jobs` for whoever shows a list."""
+    """Like `list_jobs`, with the columns that lists show."""
     return [Listed(*row) for row in session.execute(_wanted(select(*_SHOWN), wanted, before=before, limit=limit))]
 
 
@@ -173,7 +173,7 @@ def _wanted(query: _Query, wanted: JobFilter, *, before: str | None, limit: int)
 
 
 def set_desired(session: Session, ids: Sequence[str], desired: Desired) -> None:
-    """Write intent. The scheduler acts on it."""
+    """Store the desired state. The scheduler works towards it."""
     for first in range(0, len(ids), 500):
         session.execute(
             update(JobRow)
@@ -183,7 +183,7 @@ def set_desired(session: Session, ids: Sequence[str], desired: Desired) -> None:
 
 
 def move_job(session: Session, job: JobRow, state: JobState, why: Reason, **changes: Any) -> bool:
-    """Change a job's state if the row is unchanged."""
+    """Change a job's state; False if the job has changed since the row was read."""
     statement = update(JobRow).where(JobRow.id == job.id, JobRow.version == job.version)
     values = {"state": state.value, "reason_code": why.code, "reason_message": why.message, **changes}
     return num_changed(session, statement.values(version=JobRow.version + 1, **values)) == 1
@@ -205,7 +205,7 @@ def set_reason(session: Session, job_id: str, why: Reason, *, state: JobState = 
 def claim(session: Session, states: Sequence[str], *, token: str, now: datetime, seconds: float) -> None:
     """Claim the jobs in these states that no other server owns.
 
-    A claim that ends later than possible was made before the clock was set back; it counts as expired.
+    A claim with an impossibly late end was made before the clock was set back; it counts as expired.
     """
     until = now + timedelta(seconds=seconds)
     session.execute(
@@ -224,7 +224,7 @@ def claim(session: Session, states: Sequence[str], *, token: str, now: datetime,
 
 
 class Mark(NamedTuple):
-    """What tells whether a job changed, and who looks after it."""
+    """Version and claim of a job."""
 
     id: str
     version: int
@@ -237,13 +237,13 @@ def in_state(session: Session, state: JobState) -> Sequence[JobRow]:
 
 
 def marks(session: Session, states: Sequence[str]) -> list[Mark]:
-    """The jobs in these states."""
+    """Versions and claims of the jobs in these states."""
     columns = [getattr(JobRow, name) for name in Mark._fields]
     return [Mark(*row) for row in session.execute(select(*columns).where(JobRow.state.in_(states)))]
 
 
 def settle_waiting(session: Session, at: datetime) -> int:
-    """Stop and pause queued jobs as desired; queue paused jobs that are desired to run."""
+    """Apply the desired state to queued and paused jobs: stop, pause or queue them. Return how many changed."""
     waiting = (JobState.QUEUED.value, JobState.PAUSED.value)
     moves: tuple[tuple[tuple[str, ...], Desired, JobState, str, dict[str, datetime | None]], ...] = (
         (waiting, Desired.STOP, JobState.STOPPED, "stopped_by_user", {"ended_at": at}),
@@ -290,7 +290,7 @@ def queue(session: Session) -> list[QueueRow]:
 
 
 def ahead_of(session: Session, job: JobRow, limit: int) -> tuple[int, list[str]]:
-    """Number of queued jobs of its project before a job, and the first of them."""
+    """Number of queued jobs of its project before a job, and the ids of the first ones."""
     ahead = (
         JobRow.state == JobState.QUEUED.value,
         JobRow.project_id == job.project_id,
@@ -388,8 +388,10 @@ def last_event(session: Session, before: datetime) -> int:
 
 
 def with_events(session: Session, after: int) -> tuple[set[str], int]:
-    """Ids of jobs with events after an event, and the last event. Writers are serialized, so no smaller id appears
-    later."""
+    """Ids of jobs with events after an event, and the id of the last event.
+
+    Writers are serialized, so no smaller id appears later.
+    """
     rows = session.execute(select(EventRow.id, EventRow.job_id).where(EventRow.id > after)).all()
     return {job_id for _, job_id in rows}, max((event_id for event_id, _ in rows), default=after)
 

@@ -27,7 +27,7 @@ class ModelFilter:
 
 
 def add_model(session: Session, row: ModelRow) -> None:
-    """Add a name; its versions go on where those of an earlier model of that name ended."""
+    """Add a model; its versions continue from those of a deleted model of the same name."""
     row.last_version = used_names.last_version(session, Versioned.MODEL, project_id=row.project_id, name=row.name)
     session.add(row)
     session.flush()
@@ -68,7 +68,7 @@ def num_in_project(session: Session, project_id: int) -> int:
 
 
 def delete_model(session: Session, row: ModelRow) -> None:
-    """Delete a name that has no versions. Its numbers stay taken."""
+    """Delete a model without versions. Its version numbers are not reused."""
     used_names.remember_version(
         session, Versioned.MODEL, project_id=row.project_id, name=row.name, last_version=row.last_version
     )

@@ -15,7 +15,7 @@ from danlu.store.sql.node_tables import DrainRow
 from danlu.store.sql.tables import FactRow, NodeRow
 
 NODES = "nodes"
-"""Name of the fact that is new after every change of a report."""
+"""Name of a fact whose value changes with every report that differs from the last one."""
 
 
 def list_nodes(session: Session) -> Sequence[NodeRow]:
@@ -23,7 +23,7 @@ def list_nodes(session: Session) -> Sequence[NodeRow]:
 
 
 def mark(session: Session) -> str | None:
-    """Differs after every report that said something new, of whichever server; None before the first one."""
+    """A value that changes when any server stores a report that differs; None before the first report."""
     return session.scalar(select(FactRow.value).where(FactRow.name == NODES))
 
 
@@ -59,7 +59,7 @@ def save_nodes(session: Session, engine: str, infos: Mapping[str, dict[str, Any]
 
 
 def touch_nodes(session: Session, engine: str, at: datetime) -> int:
-    """Note that the reachable nodes of an engine are as they were; return how many there are."""
+    """Update the report time of an engine's reachable nodes, which did not change; return how many there are."""
     statement = update(NodeRow).where(NodeRow.engine == engine, NodeRow.is_reachable)
     return num_changed(session, statement.values(seen_at=at))
 
@@ -76,7 +76,7 @@ def drain(session: Session, row: DrainRow) -> None:
 
 
 def open_again(session: Session, name: str) -> bool:
-    """Return whether the node was drained."""
+    """End the drain of a node; return whether it was drained."""
     found = session.get(DrainRow, name)
     if found is None:
         return False

@@ -51,7 +51,7 @@ def user_by_name(session: Session, name: str) -> UserRow | None:
 def list_users(
     session: Session, project_ids: Sequence[int] | None, *, me: int, after: str, limit: int
 ) -> Sequence[UserRow]:
-    """By name: all users, or oneself and the members of these projects."""
+    """Users by name: all, or the user `me` and the members of these projects."""
     query = select(UserRow).where(UserRow.name > after).order_by(UserRow.name).limit(limit)
     if project_ids is not None:
         near = select(MemberRow.user_id).where(MemberRow.project_id.in_(project_ids))
@@ -119,7 +119,7 @@ def delete_key(session: Session, key_id: str) -> bool:
 
 
 def delete_access(session: Session, user_id: int, *, keys: bool, but_session: str = "") -> None:
-    """Delete sessions and links, and keys if requested; keep the session with the digest `but_session`."""
+    """Delete sessions, except that with the digest `but_session`, and links; with `keys` also API and SSH keys."""
     session.execute(delete(SessionRow).where(SessionRow.user_id == user_id, SessionRow.digest != but_session))
     session.execute(delete(SignInLinkRow).where(SignInLinkRow.user_id == user_id))
     if keys:
@@ -175,7 +175,7 @@ def delete_session(session: Session, digest: str) -> bool:
 def add_project(session: Session, name: str, *, description: str = "", at: datetime | None = None) -> ProjectRow:
     project = ProjectRow(name=name, description=description, created_at=at)
     if session.get_bind().dialect.name == "sqlite":
-        # SQLite would give the largest id again once its project is deleted; much hangs on ids
+        # SQLite would reuse the largest id after its project is deleted; rights depend on ids
         largest = session.scalar(select(func.max(ProjectRow.id))) or 0
         project.id = max(largest, used_names.largest_project_id(session)) + 1
     session.add(project)

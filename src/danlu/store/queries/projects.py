@@ -51,14 +51,14 @@ def archived_ids(session: Session) -> frozenset[int]:
 
 
 def change_project(session: Session, row: ProjectRow, **values: Any) -> None:
-    """Raise IntegrityError when the name is taken."""
+    """Change columns of a project. Raise IntegrityError if the name is taken."""
     for name, value in values.items():
         setattr(row, name, value)
     session.flush()
 
 
 def delete_project(session: Session, row: ProjectRow, *, at: datetime) -> None:
-    """Delete a project with its members and blob rows. Its name and id stay taken; admins keep its audit log."""
+    """Delete a project with members and blob rows. Its name and id are not reused; admins can read its audit log."""
     used_names.remember(session, UsedKind.PROJECT, row.name, project_id=row.id, at=at)
     session.execute(update(AuditRow).where(AuditRow.project_id == row.id).values(project_id=None))
     session.execute(delete(BlobOwnerRow).where(BlobOwnerRow.project_id == row.id))
@@ -94,7 +94,7 @@ def roles_by_name(session: Session, user_id: int) -> dict[str, str]:
 
 
 def num_runs(session: Session, project_id: int) -> int:
-    """Those in the trash as well."""
+    """Number of runs of a project, including the trash."""
     return session.scalar(select(func.count()).where(RunRow.project_id == project_id)) or 0
 
 

@@ -14,7 +14,7 @@ WHOLE_PROJECT = 0
 
 
 def all_quotas(session: Session) -> tuple[dict[int, dict[str, float]], dict[tuple[int, int], dict[str, float]]]:
-    """By project, and by project and user."""
+    """All quotas: by project, and by project and user."""
     projects: dict[int, dict[str, float]] = {}
     users: dict[tuple[int, int], dict[str, float]] = {}
     for row in session.scalars(select(QuotaRow)):

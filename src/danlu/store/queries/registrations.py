@@ -24,7 +24,7 @@ def get_registration(session: Session, registration_id: str) -> RegistrationRow 
 
 
 def list_registrations(session: Session, *, after: str, limit: int) -> Sequence[RegistrationRow]:
-    """By id, which is the order of arrival."""
+    """Registrations by id, which is their order of arrival."""
     query = select(RegistrationRow).where(RegistrationRow.id > after)
     return session.scalars(query.order_by(RegistrationRow.id).limit(limit)).all()
 

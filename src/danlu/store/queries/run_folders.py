@@ -42,7 +42,7 @@ def num_runs(session: Session, project_ids: Sequence[int] | None) -> dict[tuple[
 
 
 def owners_below(session: Session, project_id: int, path: str) -> set[int]:
-    """Owners of the runs in and below a folder, with the trash."""
+    """Owners of the runs in and below a folder, including the trash."""
     query = select(RunRow.owner_id).where(RunRow.project_id == project_id, below(RunRow.folder, path)).distinct()
     return set(session.scalars(query))
 

@@ -72,7 +72,7 @@ def by_name(session: Session, name: str, project_ids: Sequence[int] | None) -> R
 
 
 def by_prefix(session: Session, prefix: str, project_ids: Sequence[int] | None, *, limit: int) -> Sequence[RunRow]:
-    """Runs whose ids begin so, newest first, in the trash or not."""
+    """Runs whose ids begin with this prefix, newest first, including the trash."""
     query = select(RunRow).where(RunRow.id.startswith(prefix, autoescape=True))
     if project_ids is not None:
         query = query.where(RunRow.project_id.in_(project_ids))
@@ -132,7 +132,7 @@ def lively_versions(
 
 
 def by_ids(session: Session, ids: Sequence[str]) -> list[RunRow]:
-    """Those that are there, newest first."""
+    """The existing runs among these, newest first."""
     found: list[RunRow] = []
     for first in range(0, len(ids), 500):
         found += session.scalars(select(RunRow).where(RunRow.id.in_(ids[first : first + 500])))
@@ -195,7 +195,7 @@ class RolledUp(NamedTuple):
 
 
 def rolled_up(session: Session, numbers: Sequence[int], *, without: str, most: int) -> dict[int, list[RolledUp]]:
-    """Series of many runs, without one type; at most so many per run."""
+    """Series of many runs, without those of type `without`; at most `most` per run."""
     found: dict[int, list[RolledUp]] = {number: [] for number in numbers}
     columns = [getattr(SeriesRow, name) for name in RolledUp._fields]
     for first in range(0, len(numbers), 500):
@@ -249,7 +249,7 @@ def still_running(session: Session) -> Sequence[tuple[RunRow, JobRow | None, Att
 
 
 def conditions(wanted: RunFilter) -> list[ColumnElement[bool]]:
-    """What runs that fit have in common. Raise InvalidInput for an invalid filter."""
+    """The conditions of a filter. Raise InvalidInput for an invalid one."""
     found: list[ColumnElement[bool]] = [
         RunRow.deleted_at.is_not(None) if wanted.is_deleted else RunRow.deleted_at.is_(None)
     ]

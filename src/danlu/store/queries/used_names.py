@@ -1,4 +1,4 @@
-"""Names and version numbers that were used before, in SQL: what is known under one must not become another thing."""
+"""Names and version numbers that were used before, in SQL: a reference must never resolve to something else later."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from danlu.store.sql.rights_tables import UsedNameRow, UsedVersionRow
 class UsedKind(str, Enum):
     PROJECT = "project"
     PLACE = "place"
-    """Where the objects of a bucket lay."""
+    """Place of a deleted bucket in the object store."""
 
 
 class Versioned(str, Enum):
@@ -23,7 +23,7 @@ class Versioned(str, Enum):
 
 
 def remember(session: Session, kind: UsedKind, name: str, *, project_id: int | None, at: datetime) -> None:
-    """The last one who had the name is who counts."""
+    """Store the project that had a name, or held a place, last."""
     session.merge(UsedNameRow(kind=kind.value, name=name, project_id=project_id, at=at))
     session.flush()
 
@@ -33,17 +33,17 @@ def find(session: Session, kind: UsedKind, name: str) -> UsedNameRow | None:
 
 
 def largest_project_id(session: Session) -> int:
-    """Of the projects that are gone or have had another name; 0 when there is none."""
+    """Largest id of projects that were deleted, renamed or had a deleted bucket; 0 if there is none."""
     return session.scalar(select(func.max(UsedNameRow.project_id))) or 0
 
 
 def remember_version(session: Session, kind: Versioned, *, project_id: int, name: str, last_version: int) -> None:
-    """The last number of an artifact or a model that is deleted."""
+    """Store the last version number of a deleted artifact or model."""
     session.merge(UsedVersionRow(kind=kind.value, project_id=project_id, name=name, last_version=last_version))
     session.flush()
 
 
 def last_version(session: Session, kind: Versioned, *, project_id: int, name: str) -> int:
-    """The last number that the name had before; 0 for a new name."""
+    """The last version number of a deleted artifact or model of this name; 0 for a new name."""
     row = session.get(UsedVersionRow, (kind.value, project_id, name), populate_existing=True)
     return 0 if row is None else row.last_version

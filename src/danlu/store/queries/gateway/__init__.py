@@ -1,1 +1,1 @@
-"""Ways into running jobs, in SQL."""
+"""Access to running jobs, in SQL: endpoints, SSH keys and last uses."""

@@ -21,7 +21,7 @@ def get_endpoint(session: Session, job_id: str, name: str) -> EndpointRow | None
 
 
 def put_endpoint(session: Session, job_id: str, name: str, *, is_shared: bool, at: datetime) -> EndpointRow:
-    """Add it, or change who may use it."""
+    """Add an endpoint, or change whether it is shared."""
     row = get_endpoint(session, job_id, name)
     if row is None:
         row = EndpointRow(job_id=job_id, name=name, opened_at=at)

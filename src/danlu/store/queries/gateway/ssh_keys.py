@@ -21,7 +21,7 @@ def get_key(session: Session, key_id: str, user_id: int) -> SshKeyRow | None:
 
 
 def users_with(session: Session, key_id: str) -> Sequence[int]:
-    """Whose key it is: usually one person's."""
+    """The users who registered this key, usually one."""
     query = select(SshKeyRow.user_id).where(SshKeyRow.id == key_id)
     return session.scalars(query.order_by(SshKeyRow.created_at)).all()
 

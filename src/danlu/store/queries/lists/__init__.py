@@ -1,1 +1,1 @@
-"""What lists of runs are filtered and sorted by, in SQL."""
+"""Filters and order of lists of runs, in SQL."""

@@ -14,7 +14,7 @@ from danlu.store.sql.run_tables import RunRow, RunValueRow
 from danlu.store.sql.tables import ProjectRow, UserRow
 
 _Value = aliased(RunValueRow)
-"""Not the table itself: a filter asks it as well."""
+"""An alias, because filters use the table too."""
 
 SortValue = Optional[Union[float, str, datetime]]
 
@@ -31,10 +31,10 @@ _TEXTS: dict[str, Any] = {
 
 
 class Place(NamedTuple):
-    """Where a run is in a list."""
+    """Position of a run in a sorted list."""
 
     value: SortValue
-    """None: it has none, and comes last."""
+    """None for runs without the value, which come last."""
 
     number: int
 
@@ -45,7 +45,7 @@ class PlacedRun(NamedTuple):
 
 
 def value_kinds(sort: RunSort) -> tuple[type, ...]:
-    """Of which types values are, in the order in which they are listed."""
+    """Types of the sorted values, in list order."""
     if sort.is_value:
         return (float,) if sort.field.startswith("metrics.") else (float, str)
     return (datetime,) if sort.field in _TIMES else (float,) if sort.field in _NUMBERS else (str,)
@@ -54,7 +54,7 @@ def value_kinds(sort: RunSort) -> tuple[type, ...]:
 def list_sorted(
     session: Session, wanted: RunFilter, sort: RunSort, *, after: Place | None, limit: int
 ) -> list[PlacedRun]:
-    """Runs behind a place. Raise InvalidInput for an invalid filter."""
+    """Runs after a place in the list. Raise InvalidInput for an invalid filter."""
     among = conditions(wanted)
     kinds = value_kinds(sort)
     groups: list[type | None] = [*kinds, None]

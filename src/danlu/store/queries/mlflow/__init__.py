@@ -1,1 +1,1 @@
-"""What MLflow's clients keep beside runs, and their searches, in SQL."""
+"""Data and searches of MLflow's clients that runs do not cover, in SQL."""

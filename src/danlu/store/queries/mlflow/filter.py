@@ -42,7 +42,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _ODD = re.compile(r"nan|[+-]?inf(inity)?", re.IGNORECASE)
-"""What a metric may be beside a number: NaN, Infinity, -Infinity."""
+"""Values of a metric that are not finite: NaN, Infinity, -Infinity."""
 
 Value = Union[float, str, "tuple[str, ...]", None]
 
@@ -68,7 +68,7 @@ class _Token(NamedTuple):
 
 
 def parse_filter(text: str) -> list[Comparison]:
-    """The tests of a filter, all of which must hold. Raise InvalidInput that says what is wrong."""
+    """Parse a filter into comparisons, all of which must hold. Raise InvalidInput."""
     if len(text) > MAX_CHARS:
         raise InvalidInput(f"filter: expected at most {MAX_CHARS} characters, got {len(text)}")
     tokens, found = _tokens(text), []
@@ -80,7 +80,7 @@ def parse_filter(text: str) -> list[Comparison]:
 
 
 def parse_order(text: str) -> Order:
-    """`metrics.acc DESC`: what to sort by, and how."""
+    """Parse an order such as `metrics.acc DESC`."""
     tokens = _tokens(text)
     if not tokens or tokens[0].kind != "field" or len(tokens) > 2:
         raise _wrong(text, "expected a field and ASC or DESC")

@@ -28,7 +28,7 @@ def experiment_of(session: Session, project_id: int, folder: str) -> ExperimentR
 
 
 def make_experiment(session: Session, project_id: int, folder: str, *, at: datetime) -> ExperimentRow:
-    """Make a folder an experiment; the folder is made if it is not there."""
+    """Create an experiment for a folder, and the folder if it does not exist."""
     run_folders.make(session, project_id, folder, at)
     row = ExperimentRow(project_id=project_id, folder=folder, tags={}, created_at=at, updated_at=at)
     session.add(row)
@@ -37,14 +37,14 @@ def make_experiment(session: Session, project_id: int, folder: str, *, at: datet
 
 
 def folders_without_experiment(session: Session, project_id: int, *, limit: int) -> Sequence[str]:
-    """Folders that no client of MLflow has asked for yet."""
+    """Folders that no client of MLflow has requested yet."""
     known = select(ExperimentRow.folder).where(ExperimentRow.project_id == project_id)
     query = select(RunFolderRow.path).where(RunFolderRow.project_id == project_id, RunFolderRow.path.not_in(known))
     return session.scalars(query.order_by(RunFolderRow.path).limit(limit)).all()
 
 
 def experiments_at(session: Session, project_id: int, folders: Sequence[str]) -> dict[str, ExperimentRow]:
-    """Folder -> the experiment that it is."""
+    """Folder -> its experiment."""
     found: dict[str, ExperimentRow] = {}
     for first in range(0, len(folders), _BATCH):
         query = select(ExperimentRow).where(
@@ -55,7 +55,7 @@ def experiments_at(session: Session, project_id: int, folders: Sequence[str]) ->
 
 
 def experiments_of(session: Session, project_id: int) -> Sequence[ExperimentRow]:
-    """All of a project, newest first, deleted ones too."""
+    """All experiments of a project, newest first, including deleted ones."""
     query = select(ExperimentRow).where(ExperimentRow.project_id == project_id)
     return session.scalars(query.order_by(ExperimentRow.created_at.desc(), ExperimentRow.number.desc())).all()
 
@@ -67,7 +67,7 @@ def folders_of_job(session: Session, project_id: int, job_id: str) -> set[str]:
 
 
 def run_ids_in(session: Session, project_id: int, folder: str) -> Sequence[str]:
-    """Runs in a folder, not those below it, without the trash."""
+    """Runs directly in a folder, without the trash."""
     query = select(RunRow.id).where(RunRow.project_id == project_id, RunRow.folder == folder)
     return session.scalars(query.where(RunRow.deleted_at.is_(None))).all()
 
@@ -78,7 +78,7 @@ def owners_in(session: Session, project_id: int, folder: str) -> set[int]:
 
 
 def trash_runs_in(session: Session, project_id: int, folder: str, *, at: datetime) -> None:
-    """Move the runs in a folder to the trash, all at one moment."""
+    """Move the runs in a folder to the trash, with the same time, by which `trashed_at` finds them."""
     statement = update(RunRow).where(RunRow.project_id == project_id, RunRow.folder == folder)
     statement = statement.where(RunRow.deleted_at.is_(None)).values(deleted_at=at, version=RunRow.version + 1)
     session.execute(statement, execution_options={"synchronize_session": False})
@@ -86,7 +86,7 @@ def trash_runs_in(session: Session, project_id: int, folder: str, *, at: datetim
 
 
 def trashed_at(session: Session, project_id: int, folder: str, *, at: datetime) -> Sequence[RunRow]:
-    """Runs in a folder that went to the trash at this moment."""
+    """Runs in a folder that were moved to the trash at this time."""
     query = select(RunRow).where(RunRow.project_id == project_id, RunRow.folder == folder, RunRow.deleted_at == at)
     return session.scalars(query).all()
 
@@ -102,7 +102,7 @@ def texts_of(session: Session, runs: Sequence[int], kind: str) -> dict[int, dict
 
 
 def num_chars(session: Session, runs: Sequence[int]) -> dict[int, int]:
-    """Run -> characters of its tags, parameters and data sets."""
+    """Run -> total length of its tags, parameters and data sets."""
     found = dict.fromkeys(runs, 0)
     size = func.sum(func.length(RunTextRow.value))
     for first in range(0, len(runs), _BATCH):
@@ -114,7 +114,7 @@ def num_chars(session: Session, runs: Sequence[int]) -> dict[int, int]:
 def inputs_in(
     session: Session, project_id: int, folders: Sequence[str], *, of_job: str | None, limit: int
 ) -> Iterator[tuple[str, str]]:
-    """Folder and data set, as JSON, of what runs took in, without the trash. Few are in memory at a time."""
+    """Folder and data set, as JSON, of the inputs of runs, without the trash. Streamed: few are in memory at a time."""
     query = select(RunRow.folder, RunTextRow.value).join(RunTextRow, RunTextRow.run == RunRow.number)
     query = query.where(RunRow.project_id == project_id, RunRow.folder.in_(folders), RunRow.deleted_at.is_(None))
     if of_job is not None:
@@ -135,7 +135,7 @@ def put_texts(session: Session, run: int, *, kind: str, values: Mapping[str, str
 
 
 def delete_text(session: Session, run: int, *, kind: str, key: str) -> bool:
-    """False when there was none."""
+    """Delete a tag, parameter or input; False if there is none."""
     row = session.get(RunTextRow, (run, kind, key))
     if row is not None:
         session.delete(row)
@@ -159,7 +159,7 @@ def owner_names(session: Session, owners: Sequence[int]) -> dict[int, str]:
 
 
 def reopen(session: Session, run: RunRow, journal: str) -> None:
-    """Let a run go on after its journal has recorded an end."""
+    """Remove the recorded end of a journal, so that its run can continue."""
     row = session.get(JournalRow, (run.number, journal))
     if row is not None:
         row.finish = None

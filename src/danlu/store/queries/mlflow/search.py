@@ -37,7 +37,7 @@ class RunSearch:
         self._query = select(RunRow).where(RunRow.project_id == project_id, RunRow.folder.in_(folders))
 
     def only(self, *, is_deleted: bool | None) -> None:
-        """None: those in the trash too."""
+        """Limit to runs in the trash, or to others; None: both."""
         if is_deleted is not None:
             is_there = RunRow.deleted_at.is_(None)
             self._query = self._query.where(not_(is_there) if is_deleted else is_there)
@@ -46,7 +46,7 @@ class RunSearch:
         self._query = self._query.where(RunRow.job_id == job_id)
 
     def where(self, tests: Sequence[Comparison], states: Callable[[str], Sequence[str]]) -> None:
-        """`states` says which states of runs a status of MLflow stands for."""
+        """Add tests. `states` maps a status of MLflow to states of runs."""
         for test in tests:
             self._query = self._query.where(self._condition(test, states))
 
@@ -94,11 +94,11 @@ class RunSearch:
         if test.kind == TAG:
             return found
         value_here = and_(RunValueRow.run == RunRow.number, RunValueRow.key == f"hparams.{test.key}")
-        # runs that other clients made have hyperparameters only
+        # runs of other clients have hyperparameters instead of parameters
         return or_(found, and_(not_(exists().where(here)), exists().where(value_here, self._hparam(test))))
 
     def _parent(self, test: Comparison) -> ColumnElement[bool]:
-        """Runs that scripts of Danlu made inside another one have no tag."""
+        """A test of the parent. Nested runs of Danlu's own client have a column instead of the tag."""
         here = and_(RunTextRow.run == RunRow.number, RunTextRow.kind == TAG, RunTextRow.key == test.key)
         parent = func.coalesce(RunRow.parent, _scalar(select(RunTextRow.value).where(here)))
         if test.sign in ("IS NULL", "IS NOT NULL"):
@@ -154,13 +154,13 @@ class RunSearch:
 
 
 def metric_value_key(key: str) -> str:
-    """A metric's name in the table of searchable values: `val/acc` is acc of the type val."""
+    """Key of a metric in the table of searchable values: `val/acc` is metric `acc` of type `val`."""
     type_, slash, name = key.partition("/")
     return f"metrics.{type_}.{name}" if slash and type_ and name and len(type_) <= 60 else f"metrics.{key}"
 
 
 def _metric(test: Comparison) -> ColumnElement[bool]:
-    """NaN is equal to NaN, and is neither less nor more than anything."""
+    """A test of a metric. NaN equals NaN, and is neither less nor greater than any value."""
     assert isinstance(test.value, float)
     is_nan = func.coalesce(RunValueRow.text == "nan", false())
     if math.isnan(test.value):

@@ -1,1 +1,1 @@
-"""What the platform tells of itself, in SQL: counts, alerts, notices, webhooks and their deliveries."""
+"""Monitoring in SQL: counts, alerts, notices, webhooks and their deliveries."""

@@ -49,7 +49,7 @@ def list_alerts(
     before: int | None,
     limit: int,
 ) -> Sequence[AlertRow]:
-    """Newest first; of these projects, or with None all and the platform's own."""
+    """Alerts, newest first: those of these projects, or for None all, including the platform's."""
     query = select(AlertRow).order_by(AlertRow.id.desc()).limit(limit)
     if project_ids is not None:
         query = query.where(AlertRow.project_id.in_(project_ids))
@@ -68,12 +68,12 @@ def open_by_kind(session: Session) -> dict[str, int]:
 
 
 def forget_alerts(session: Session, before: datetime) -> None:
-    """Delete those that were over before this."""
+    """Delete alerts that were closed before this time."""
     session.execute(delete(AlertRow).where(AlertRow.closed_at < before))
 
 
 def last_log_time(session: Session, job_id: str, attempt: int, *, rank: int) -> datetime | None:
-    """When the log of a task was last seen to grow; None before its first byte."""
+    """When new output of a task was last recorded; None before its first byte."""
     query = select(LogMarkRow.at).where(
         LogMarkRow.job_id == job_id, LogMarkRow.attempt == attempt, LogMarkRow.rank == rank
     )
@@ -81,7 +81,7 @@ def last_log_time(session: Session, job_id: str, attempt: int, *, rank: int) -> 
 
 
 def last_metric_times(session: Session, job_ids: Sequence[str], *, without: str) -> dict[str, float]:
-    """Job -> time of the newest point of its runs, without one type of series. Seconds since 1970."""
+    """Job -> time of the newest point of its runs, in seconds since 1970; metrics of type `without` do not count."""
     found: dict[str, float] = {}
     for first in range(0, len(job_ids), CHUNK):
         query = (
@@ -95,7 +95,7 @@ def last_metric_times(session: Session, job_ids: Sequence[str], *, without: str)
 
 
 def odd_losses(session: Session, job_ids: Sequence[str], *, without: str) -> list[OddSeries]:
-    """Metrics called loss, of running attempts, whose last value is not finite."""
+    """Metrics `*loss*` and `perplexity` of runs of these jobs whose last value is not finite."""
     found: list[OddSeries] = []
     for first in range(0, len(job_ids), CHUNK):
         query = (

@@ -1,4 +1,4 @@
-"""Numbers of things, for those who watch the platform."""
+"""Counts of jobs and users, for monitoring."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def live_by_project(session: Session) -> dict[str, int]:
 
 
 def live_jobs(session: Session, most: int) -> list[LiveRow]:
-    """At most so many, newest first."""
+    """Jobs that hold resources, at most `most`, newest first."""
     query = (
         select(JobRow.id, JobRow.name, ProjectRow.name, UserRow.name, JobRow.state, AttemptRow.started_at)
         .join(ProjectRow, ProjectRow.id == JobRow.project_id)

@@ -1,4 +1,4 @@
-"""Notices in SQL: what people are told, and which ends of jobs were told already."""
+"""Notices of users in SQL, and up to which event of jobs notices were created."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from danlu.store.sql.monitoring_tables import NoticeRow, NoticeWishRow
 from danlu.store.sql.tables import EventRow, FactRow
 
 TOLD = "told_events"
-"""The fact that says up to which event of jobs people were told."""
+"""Name of the fact with the last event of jobs for which notices were created."""
 
 
 class EndEvent(NamedTuple):
@@ -29,7 +29,7 @@ def add_notice(session: Session, row: NoticeRow) -> None:
 
 
 def list_notices(session: Session, user_id: int, *, before: int | None, limit: int) -> Sequence[NoticeRow]:
-    """Newest first."""
+    """Notices of a user, newest first."""
     query = select(NoticeRow).where(NoticeRow.user_id == user_id).order_by(NoticeRow.id.desc()).limit(limit)
     if before is not None:
         query = query.where(NoticeRow.id < before)
@@ -42,7 +42,7 @@ def num_unread(session: Session, user_id: int) -> int:
 
 
 def mark_read(session: Session, user_id: int, *, up_to: int, at: datetime) -> int:
-    """Return how many were unread."""
+    """Mark notices up to an id as read; return how many were unread."""
     query = update(NoticeRow).where(NoticeRow.user_id == user_id, NoticeRow.id <= up_to, NoticeRow.read_at.is_(None))
     return num_changed(session, query.values(read_at=at))
 
@@ -62,7 +62,7 @@ def set_email_kinds(session: Session, user_id: int, kinds: Sequence[str]) -> Non
 
 
 def told_up_to(session: Session) -> int | None:
-    """The last event of jobs that people were told of; None before the first time."""
+    """The last event of jobs for which notices were created; None before the first."""
     row = session.get(FactRow, TOLD)
     return None if row is None else int(row.value)
 
@@ -76,7 +76,7 @@ def newest_event(session: Session) -> int:
 
 
 def events_of_kinds(session: Session, kinds: Collection[str], *, after: int, limit: int) -> list[EndEvent]:
-    """Events of jobs after this one, in their order."""
+    """Events of jobs after this one, oldest first."""
     query = select(EventRow.id, EventRow.job_id, EventRow.attempt, EventRow.at)
     query = query.where(EventRow.id > after, EventRow.kind.in_(list(kinds))).order_by(EventRow.id).limit(limit)
     return [EndEvent(*row) for row in session.execute(query)]

@@ -46,7 +46,7 @@ def get_delivery(session: Session, number: int) -> DeliveryRow | None:
 
 
 def list_deliveries(session: Session, webhook_id: str, *, before: int | None, limit: int) -> Sequence[DeliveryRow]:
-    """Newest first."""
+    """Deliveries of a webhook, newest first."""
     query = select(DeliveryRow).where(DeliveryRow.webhook_id == webhook_id)
     if before is not None:
         query = query.where(DeliveryRow.number < before)
@@ -64,7 +64,8 @@ def is_any_due(session: Session, now: datetime) -> bool:
 
 
 def claim_due(session: Session, now: datetime, *, seconds: float, limit: int) -> Sequence[DeliveryRow]:
-    """Deliveries whose time has come, counted as tried. Unless their result is stored, they are due again then."""
+    """Return deliveries that are due, and count a try for each. They are due again after `seconds` unless their result
+    is stored before."""
     query = select(DeliveryRow).where(_is_waiting(), DeliveryRow.next_at <= now)
     rows = session.scalars(query.order_by(DeliveryRow.next_at, DeliveryRow.number).limit(limit)).all()
     for row in rows:
@@ -94,7 +95,7 @@ def deliveries_by_state(session: Session) -> dict[str, int]:
 
 
 def forget_deliveries(session: Session, before: datetime) -> None:
-    """Delete those that are done and were made before this."""
+    """Delete finished deliveries that were created before this time."""
     session.execute(
         delete(DeliveryRow).where(DeliveryRow.state != DeliveryState.WAITING.value, DeliveryRow.created_at < before)
     )
