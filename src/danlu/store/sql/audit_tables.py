@@ -25,7 +25,7 @@ class AuditRow(Base):
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     at: Mapped[datetime]
     actor: Mapped[str] = mapped_column(String(100))
-    """A person's name, a job's id, or empty for requests without credentials."""
+    """A user's name, a job's id, or empty for requests without credentials."""
 
     action: Mapped[str] = mapped_column(String(40))
     object: Mapped[str] = mapped_column(String(200))
@@ -34,4 +34,4 @@ class AuditRow(Base):
     via: Mapped[str] = mapped_column(String(60))
     details: Mapped[dict[str, Any]]
     count: Mapped[int] = mapped_column(default=1)
-    """How many of the same kind in a row this stands for."""
+    """Number of equal events in a row that the row stands for."""

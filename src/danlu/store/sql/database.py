@@ -1,7 +1,7 @@
 """The database: one engine, short transactions, SQLite or PostgreSQL.
 
-Writers are serialized on both: a writer holds a lock from its first statement to its commit, so that what it has read
-is still true when it writes. Readers never wait and see a consistent snapshot.
+Writers are serialized on both: a writer holds a lock from its first statement to its commit, so that nothing it has
+read changes before it commits. Readers never wait, and see a consistent snapshot.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from danlu.errors import InvalidInput, StorageFull, Unavailable
 T = TypeVar("T")
 BUSY_SECONDS = 20
 WRITERS = 0x64616E6C
-"""Number of the advisory lock of PostgreSQL's writers; prefix of the locks of duties."""
+"""Number of the advisory lock of writers on PostgreSQL, and first part of the numbers of duty locks."""
 
 _POSTGRES_OPTIONS = {
     # a writer that waits longer gets an error, as with SQLite
     "lock_timeout": f"{BUSY_SECONDS}s",
-    # a server that hangs or whose machine is gone loses its locks
+    # a server that hangs or has lost its connection loses its locks
     "idle_in_transaction_session_timeout": "60s",
     "tcp_keepalives_idle": "10",
     "tcp_keepalives_interval": "5",
@@ -52,12 +52,12 @@ class Database:
     def __init__(self, url: str) -> None:
         self.engine = _make_engine(url)
         self._sessions = sessionmaker(self.engine, expire_on_commit=False)
-        # SQLite has one writer at a time. Threads that queue here continue at once; those that wait in SQLite
-        # sleep in growing steps
+        # SQLite has one writer at a time. Threads that wait for this lock continue at once when it is free; in SQLite
+        # they would sleep with growing intervals
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._turn: AbstractContextManager[object] = threading.Lock() if self.is_sqlite else nullcontext()
         self.on_commit: set[Callable[[], None]] = set()
-        """Called after each commit of this process, in the thread that wrote; must return at once and not raise."""
+        """Callbacks after each commit of this process, in the writing thread; they must not block or raise."""
 
     @contextmanager
     def reading(self) -> Iterator[Session]:

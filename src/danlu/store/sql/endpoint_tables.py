@@ -18,13 +18,13 @@ class EndpointRow(Base):
     job_id: Mapped[str] = mapped_column(String(40), primary_key=True)
     name: Mapped[str] = mapped_column(String(20), primary_key=True)
     is_shared: Mapped[bool] = mapped_column(default=False)
-    """Whether users who may submit to the job's project may use it too."""
+    """Whether all users who may submit jobs to the project may use it."""
 
     opened_at: Mapped[datetime]
 
 
 class JobUseRow(Base):
-    """When somebody was last in a job, or when it last worked. No row: not since it started."""
+    """When a job was last used by a user, or last did work. No row: not since it started."""
 
     __tablename__ = "job_uses"
 

@@ -11,7 +11,7 @@ from danlu.store.sql.tables import Base
 
 
 class FavouriteRow(Base):
-    """A job that a user wants to find again."""
+    """A job that a user has marked as a favourite."""
 
     __tablename__ = "favourites"
 

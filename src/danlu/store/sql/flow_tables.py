@@ -11,7 +11,7 @@ from danlu.store.sql.tables import Base
 
 _Number = BigInteger().with_variant(Integer, "sqlite")  # SQLite generates ids for INTEGER keys only
 _Key = String(1000).with_variant(String(1000, collation="C"), "postgresql")
-"""Compared by bytes on both databases, so that everything below a folder is one range of the index."""
+"""Compared by bytes on both databases, so that all keys below a folder are one range of the index."""
 
 
 class FlowNodeRow(Base):
@@ -24,7 +24,7 @@ class FlowNodeRow(Base):
     kind: Mapped[str] = mapped_column(String(12))
     key: Mapped[str] = mapped_column(_Key)
     project_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="SET NULL"))
-    """None once the project is deleted: SQLite may reuse its id for a project whose members must not see this."""
+    """None once the project is deleted; only admins see the node then."""
 
     label: Mapped[str] = mapped_column(String(300))
     created_at: Mapped[datetime]

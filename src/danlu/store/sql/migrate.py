@@ -15,7 +15,7 @@ def upgrade(database: Database, revision: str = "head") -> None:
     """Apply missing migrations. Idempotent; of several servers that start together, one does it."""
     with database.engine.begin() as connection:
         if not database.is_sqlite:
-            # without a timeout: other writers wait for a long migration
+            # no timeout: another server may be running a long migration
             connection.execute(text("SET LOCAL lock_timeout = 0"))
             connection.execute(text(f"SELECT pg_advisory_xact_lock({WRITERS})"))
         command.upgrade(_config(connection), revision)

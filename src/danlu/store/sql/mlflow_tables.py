@@ -1,4 +1,4 @@
-"""What MLflow's clients keep beside runs: experiments, tags, parameters as they were sent, and logged models."""
+"""Tables for MLflow's clients: experiments, tags, parameters in original form, inputs and logged models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ExperimentRow(Base):
 
 
 class RunTextRow(Base):
-    """A tag of a run, a parameter with its text as it was sent, or a data set that it took in, as JSON."""
+    """A tag of a run, a parameter as the text that was sent, or an input data set as JSON."""
 
     __tablename__ = "run_texts"
     __table_args__ = (Index("run_texts_by_key", "kind", "key"),)

@@ -12,7 +12,7 @@ from danlu.store.sql.tables import Base
 
 
 class AlertRow(Base):
-    """Something that is wrong, from when it was noticed until it was over."""
+    """An alert of a job or of the platform, from when it was noticed until it was over."""
 
     __tablename__ = "alerts"
     __table_args__ = (Index("alerts_by_job", "job_id", "id"), Index("alerts_by_end", "closed_at", "id"))
@@ -20,12 +20,12 @@ class AlertRow(Base):
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     kind: Mapped[str] = mapped_column(String(40))
     job_id: Mapped[str | None] = mapped_column(String(40))
-    """None: of the platform itself."""
+    """None for alerts of the platform."""
 
     project_id: Mapped[int | None]
     attempt: Mapped[int] = mapped_column(default=0)
     subject: Mapped[str] = mapped_column(String(100))
-    """Of a job's alerts of one kind, which one it is: a rank, a metric, a folder."""
+    """What the alert is about, among those of one job and kind: a rank, a metric, a folder."""
 
     details: Mapped[dict[str, Any]]
     message: Mapped[str] = mapped_column(Text)
@@ -34,7 +34,7 @@ class AlertRow(Base):
 
 
 class NoticeRow(Base):
-    """An event that one person is told of in the console."""
+    """A notice: an event that is shown to one user in the console."""
 
     __tablename__ = "notices"
     __table_args__ = (Index("notices_by_user", "user_id", "id"),)
@@ -52,7 +52,7 @@ class NoticeRow(Base):
 
 
 class NoticeWishRow(Base):
-    """Which events somebody wants to hear of by e-mail. No row: none."""
+    """Events that a user gets by e-mail. No row: none."""
 
     __tablename__ = "notice_wishes"
 
@@ -61,14 +61,14 @@ class NoticeWishRow(Base):
 
 
 class WebhookRow(Base):
-    """An address that is told of events."""
+    """A webhook: an address that events are sent to."""
 
     __tablename__ = "webhooks"
     __table_args__ = (Index("webhooks_by_user", "user_id", "id"),)
 
     id: Mapped[str] = mapped_column(String(20), primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
-    """Who made it; it hears only of what they may see."""
+    """The user who created it; it only receives events that they may see."""
 
     scope: Mapped[str] = mapped_column(String(20))
     project_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
@@ -79,7 +79,7 @@ class WebhookRow(Base):
 
 
 class DeliveryRow(Base):
-    """One event on its way to one webhook or mailbox."""
+    """A delivery: one event for one webhook or mailbox."""
 
     __tablename__ = "deliveries"
     __table_args__ = (
@@ -89,21 +89,21 @@ class DeliveryRow(Base):
 
     number: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
     id: Mapped[str] = mapped_column(String(40), unique=True)
-    """The same at every try: by it receivers know what they have had before."""
+    """The same in every try, so that receivers can recognize repeated deliveries."""
 
     webhook_id: Mapped[str | None] = mapped_column(ForeignKey("webhooks.id", ondelete="CASCADE"))
-    """None: an e-mail."""
+    """None for an e-mail."""
 
     user_id: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
     kind: Mapped[str] = mapped_column(String(40))
     body: Mapped[str] = mapped_column(Text)
-    """What is sent: of a webhook the JSON, of an e-mail its subject and text as JSON."""
+    """JSON that is sent to a webhook, or subject and text of an e-mail as JSON."""
 
     state: Mapped[str] = mapped_column(String(20))
     num_tries: Mapped[int] = mapped_column(default=0)
     next_at: Mapped[datetime]
     status: Mapped[int | None]
-    """HTTP status of the last answer."""
+    """HTTP status of the last response."""
 
     problem: Mapped[str] = mapped_column(Text, default="")
     created_at: Mapped[datetime]

@@ -1,4 +1,4 @@
-"""Drained nodes. What engines report about nodes is in another table."""
+"""Table of drained nodes. Reports of engines about nodes are in another table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from danlu.store.sql.tables import Base
 
 
 class DrainRow(Base):
-    """A drained node: no new tasks start there. It stays drained while it is unreachable and after that."""
+    """A drained node: no new tasks start there. It stays drained when it goes offline and comes back."""
 
     __tablename__ = "drains"
 

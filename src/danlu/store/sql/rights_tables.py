@@ -1,4 +1,4 @@
-"""The tables that rights hang on beside members and owners: invitations, trees of code, names that were used."""
+"""Tables that access rights depend on, in addition to members and owners: invitations, trees, used names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from danlu.store.sql.tables import Base
 
 
 class InvitationRow(Base):
-    """An invitation to a project. It ends with an answer, or when it expires."""
+    """A pending invitation to a project, until it is answered or expires."""
 
     __tablename__ = "invitations"
     __table_args__ = (UniqueConstraint("project_id", "name"), Index("invitations_by_user", "user_id"))
@@ -19,10 +19,10 @@ class InvitationRow(Base):
     id: Mapped[str] = mapped_column(String(32), primary_key=True)
     project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
     name: Mapped[str] = mapped_column(String(100))
-    """As the owner wrote it. Who invites does not learn whether there is such a person."""
+    """Name as the owner entered it. The owner does not learn whether such a user exists."""
 
     user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
-    """The user of that name when it was sent; None if there was none. A later user of the name is not invited."""
+    """The user of that name when it was sent; None if there was none. A later user of that name is not invited."""
 
     role: Mapped[str] = mapped_column(String(20))
     invited_by: Mapped[int] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"))
@@ -31,7 +31,7 @@ class InvitationRow(Base):
 
 
 class TreeRow(Base):
-    """A folder of code that a project has: all of its files were the project's when it was stored."""
+    """A tree that a project may use: when it was stored, the project had all of its files."""
 
     __tablename__ = "trees"
 
@@ -41,16 +41,16 @@ class TreeRow(Base):
 
 
 class UsedNameRow(Base):
-    """A name that something had which is gone, or is called otherwise now."""
+    """A name of something that was deleted or renamed."""
 
     __tablename__ = "used_names"
 
     kind: Mapped[str] = mapped_column(String(12), primary_key=True)
-    """`project`: the name of a project. `place`: where the objects of a bucket lay."""
+    """`project`: name of a project. `place`: place of a deleted bucket in the object store."""
 
     name: Mapped[str] = mapped_column(String(100), primary_key=True)
     project_id: Mapped[int | None]
-    """Whose it was. No foreign key: it outlives the project."""
+    """The project that had it. No foreign key: the row outlives the project."""
 
     at: Mapped[datetime]
 

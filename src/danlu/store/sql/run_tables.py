@@ -47,10 +47,10 @@ class RunRow(Base):
     """A word that several runs share."""
 
     parent: Mapped[str | None] = mapped_column(String(40))
-    """The id of the run that it is a part of. It may be of another project, or not be there yet."""
+    """Id of the parent run, which may be in another project or not exist yet."""
 
     axes: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    """Metric -> the metric that it is shown over, as type/name; `*` at the end of a key is any rest."""
+    """Metric -> metric of its X axis, as type/name; a key may end in `*`, which matches any text."""
 
     hparams: Mapped[dict[str, Any]]
     summary: Mapped[dict[str, Any]]
@@ -64,7 +64,7 @@ class RunRow(Base):
     """The newest branch."""
 
     step: Mapped[int | None] = mapped_column(BigInteger)
-    """Of the last point, without machine usage, as `epoch`."""
+    """Step of the last point, machine usage excluded; `epoch` likewise."""
 
     epoch: Mapped[float | None] = mapped_column(Float)
     total_steps: Mapped[int | None] = mapped_column(BigInteger)
@@ -121,7 +121,7 @@ class JournalRow(Base):
     """Durable bytes."""
 
     ingested: Mapped[int] = mapped_column("noted", BigInteger, default=0)
-    """Ingested bytes; the column keeps its first name."""
+    """Ingested bytes; the column has an older name."""
 
     built: Mapped[int] = mapped_column(BigInteger, default=0)
     """Bytes whose points are in packs."""
@@ -172,7 +172,7 @@ class SeriesRow(Base):
     name: Mapped[str] = mapped_column(String(300))
     num_points: Mapped[int] = mapped_column(BigInteger, default=0)
     branch: Mapped[int] = mapped_column(default=1)
-    """Of the last point, as `step`, `epoch`, `at` (seconds since 1970) and `last`."""
+    """Branch of the last point; likewise `step`, `epoch`, `at` (seconds since 1970) and `last`."""
 
     step: Mapped[int] = mapped_column(BigInteger, default=0)
     epoch: Mapped[float | None] = mapped_column(Float)
@@ -228,7 +228,7 @@ class MediaRow(Base):
 
 
 class RunAlertRow(Base):
-    """Something that a script wanted somebody to know."""
+    """An alert that a script sent with `run.alert`."""
 
     __tablename__ = "run_alerts"
     __table_args__ = (Index("run_alerts_by_run", "run", "number"), Index("run_alerts_by_state", "state", "number"))
@@ -245,7 +245,7 @@ class RunAlertRow(Base):
     """Seconds since 1970, by the clock of the script."""
 
     state: Mapped[str] = mapped_column(String(10))
-    """waiting to be told of, told, or only kept"""
+    """See danlu.store.queries.monitoring.run_alerts."""
 
     told_at: Mapped[datetime | None]
 

@@ -11,7 +11,7 @@ from danlu.store.sql.tables import Base
 
 
 class SshKeyRow(Base):
-    """A public key that a user enters jobs with. Two users may register the same key: a key alone gives no right."""
+    """A public key for SSH access to jobs. Two users may register the same key: a key alone gives no rights."""
 
     __tablename__ = "ssh_keys"
 

@@ -172,10 +172,10 @@ class BucketRow(Base):
 
     name: Mapped[str] = mapped_column(String(63), primary_key=True)
     id: Mapped[str] = mapped_column(String(32), default="", server_default="")
-    """Random, and never given twice: rights to a bucket do not pass to another one of its name."""
+    """Random and never reused, so that rights to a bucket do not apply to a later one of the same name."""
 
     place: Mapped[str] = mapped_column(String(63), default="", server_default="")
-    """Where its objects lie in the object store: its name, or another word when that place was used before."""
+    """Where its objects are in the object store: its name, or a unique one if that was used before."""
 
     project_id: Mapped[int] = mapped_column(ForeignKey("projects.id"))
     created_at: Mapped[datetime]
@@ -193,13 +193,13 @@ class UploadRow(Base):
     bucket: Mapped[str] = mapped_column(String(63))
     bucket_id: Mapped[str] = mapped_column(String(32), default="", server_default="")
     place: Mapped[str] = mapped_column(String(63), default="", server_default="")
-    """Of the bucket, as `bucket_id`, when the upload began."""
+    """Place of the bucket when the upload began, like `bucket_id`."""
 
     key: Mapped[str] = mapped_column(Text)
     size: Mapped[int] = mapped_column(BigInteger)
     sha256: Mapped[str] = mapped_column(String(64))
     service_id: Mapped[str | None] = mapped_column(Text)
-    """Multipart id at the object service, for direct transfers."""
+    """Id of the multipart upload at the object service, for direct transfers."""
 
     created_at: Mapped[datetime]
 
@@ -250,8 +250,8 @@ class JobRow(Base):
     sealed_secrets: Mapped[bytes | None] = mapped_column(LargeBinary)
     output: Mapped[str] = mapped_column(Text)
     bucket_ids: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    """What its names stood for when its owner's rights were checked: name -> id of buckets that it reads or writes, and
-    of versions of artifacts and models; id of a version of a model -> where its files are."""
+    """What the names in the spec referred to when the owner's rights were checked: name -> id, for buckets and for
+    versions of artifacts and models; id of a model version -> location of its files."""
 
     state: Mapped[str] = mapped_column(String(20))
     desired: Mapped[str] = mapped_column(String(20))

@@ -12,7 +12,7 @@ from danlu.store.sql.tables import Base
 
 
 class ViewRow(Base):
-    """How somebody looked at runs, under a name."""
+    """A saved view: how charts and tables of runs are shown."""
 
     __tablename__ = "views"
     __table_args__ = (UniqueConstraint("project_id", "owner_id", "name"),)

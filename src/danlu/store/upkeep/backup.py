@@ -3,9 +3,9 @@
 manifest.json               when, by which version, at which revision, how many rows
 tables/<name>.jsonl         first line: the columns; then a row per line
 objects.jsonl               ["store" | "server", bucket, key, size] per object
-secret.key                  the sealing key, only when asked for
+secret.key                  the sealing key, only if requested
 
-Objects and logs are not included; copy them with the tools of their store.
+Objects and logs are not included; copy them with the tools of their storage.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from danlu.store.upkeep import dump
 FORMAT = 1
 KEY = "secret.key"
 INNER_BUCKETS = (BLOBS, METRICS)
-"""Buckets that only the server uses. Add new ones here."""
+"""Buckets that only the server uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Object stores: of users, and of the server."""
+    """The object stores: `objects` for buckets of users, `inner` for those of the server."""
 
     objects: Objects
     inner: Objects
@@ -66,7 +66,7 @@ def write_backup(
     database: Database, stores: Stores, target: Path, *, now: datetime, key_file: Path | None = None
 ) -> BackupReport:
     """Write a backup; the file appears when it is complete."""
-    # another user of the machine may have put a file or a link of that name into a shared folder such as /tmp
+    # in a shared folder such as /tmp, another user may have created a file or a link with a predictable name
     partial = target.with_name(f".partial.{uuid.uuid4().hex}.{target.name}")
     try:
         with os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file:
@@ -138,7 +138,7 @@ def all_objects(objects: Objects, bucket: str) -> Iterator[ObjectInfo]:
 
 
 def bucket_places(database: Database) -> Sequence[str]:
-    """Where the objects of all buckets lie in the object store."""
+    """Places of all buckets in the object store."""
     with database.reading() as session:
         return [buckets.place_of(row) for row in buckets.list_buckets(session, None)]
 

@@ -1,6 +1,6 @@
-"""Clean-up: find what is no longer needed, so that it can be listed, and then remove it.
+"""Clean-up: find data that is no longer needed, so that it can be listed, and then remove it.
 
-Recent things are kept, because an upload, a client or another server may still use them.
+Recent data is kept, because an upload, a client or another server may still use it.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Leftover:
 
 @dataclass(frozen=True)
 class Places:
-    """What clean-up looks at."""
+    """Databases, stores and folders that clean-up searches."""
 
     database: Database
     objects: Objects
@@ -149,7 +149,7 @@ def _unused_blobs(places: Places) -> Iterator[Leftover]:
 
 
 def _named_by_manifests(places: Places, wanted: set[str]) -> set[str]:
-    """Blobs that a manifest names although their count is zero: a wrong count must not lose bytes."""
+    """Blobs that a manifest names although their reference count is zero: a wrong count must not lose data."""
     if not wanted:
         return set()
     with places.database.reading() as session:
@@ -167,28 +167,28 @@ def _named_by_manifests(places: Places, wanted: set[str]) -> set[str]:
 
 
 def _oldest_needed(session: Session, now: datetime) -> datetime:
-    """Keep what was sent after this: for two weeks, and since the oldest unfinished artifact upload."""
+    """Data sent after this moment is kept: two weeks ago, or before the oldest unfinished artifact upload."""
     begun = artifacts.oldest_upload(session, now - timedelta(days=UPLOAD_DAYS))
     oldest = now - timedelta(days=BLOB_DAYS)
     return oldest if begun is None else min(oldest, begun - TOUCH)
 
 
 def referenced_trees(session: Session) -> frozenset[str]:
-    """Digests that jobs refer to. Artifacts are counted in the rows of their blobs."""
+    """Digests of trees that jobs and templates refer to. Artifacts are counted in the rows of their blobs."""
     specs = (JobRow.spec, TemplateRow.spec)
     found = [tree for spec in specs for tree in session.scalars(select(spec["code"]["tree"].as_string()).distinct())]
     return frozenset(tree for tree in found if tree)
 
 
 def _last_sent_before(session: Session, moment: datetime) -> set[str]:
-    """Bytes that no manifest names, and that were not sent recently."""
+    """Blobs that no manifest names and that were last sent before `moment`."""
     query = select(BlobOwnerRow.digest).group_by(BlobOwnerRow.digest)
     is_old, is_free = func.max(BlobOwnerRow.added_at) < moment, func.max(BlobOwnerRow.num_refs) <= 0
     return set(session.scalars(query.having(is_old & is_free)))
 
 
 def _with_files(blobs: Blobs, trees: Iterable[str]) -> set[str]:
-    """The trees and their files."""
+    """Digests of the trees and of their files."""
     found = set(trees)
     for tree in trees:
         try:
@@ -232,7 +232,7 @@ def finish_removal(places: Places, digest: str) -> None:
 
 
 def _is_free(places: Places, session: Session, digest: str, moment: datetime, known_trees: frozenset[str]) -> bool:
-    """Whether it is still unused and was not sent again."""
+    """Whether the blob is still unused and was not sent again."""
     if digest in _with_files(places.blobs, referenced_trees(session) - known_trees):
         return False  # a job refers to it now
     query = select(func.max(BlobOwnerRow.added_at), func.max(BlobOwnerRow.num_refs))
@@ -312,7 +312,7 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _is_old(path: Path) -> bool:
-    """Whether it was not modified for a day, by the machine's clock."""
+    """Whether the file has not been modified for a day, by the machine's clock."""
     try:
         return time.time() - path.stat().st_mtime > DAY_SECONDS
     except FileNotFoundError:

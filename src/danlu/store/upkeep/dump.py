@@ -39,7 +39,7 @@ def dump(session: Session) -> Iterator[TableDump]:
     """All tables, referenced ones first. Read the rows of each before the next table."""
     there = set(inspect(session.connection()).get_table_names()) - {VERSION_TABLE}
     unknown = sorted(there - set(METADATA.tables))
-    if unknown:  # rows that are silently left out would be missed too late
+    if unknown:  # a backup must not silently omit rows
         raise InvalidInput(f"this version of Danlu does not know the table {unknown[0]!r}; use a newer version")
     for table in METADATA.sorted_tables:
         yield TableDump(table.name, [column.name for column in table.columns], _rows(session, table))
@@ -96,7 +96,7 @@ def _insert(session: Session, table: Table, found: TableDump) -> int:
     if unknown:
         raise InvalidInput(f"{table.name} has no column {unknown[0]!r} in this version of Danlu; use a newer version")
     columns = [table.columns[name] for name in found.columns]
-    # explicit, so that columns newer than the rows get their defaults
+    # name the columns, so that newer ones get their defaults
     names = ", ".join(f'"{column.name}"' for column in columns)
     marks = ", ".join(f":{column.name}" for column in columns)
     statement = text(f'INSERT INTO "{table.name}" ({names}) VALUES ({marks})').bindparams(

@@ -23,7 +23,7 @@ NUM_PARALLEL = 8
 class CopyReport:
     num_copied: int
     num_there: int
-    """Objects that were copied before."""
+    """Objects that the target already had."""
 
     num_bytes: int
 
