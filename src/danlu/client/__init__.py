@@ -1,4 +1,4 @@
-"""The SDK: `danlu.Client` and what it hands out."""
+"""The SDK: `danlu.Client` and the objects that it returns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from danlu.client.jobs.job import Job as Job
     from danlu.client.jobs.logs import LogLine as LogLine
 
-# loaded on first use: what is beside a training reads the settings that are kept here, and needs nothing else
+# imported on first use: processes that run beside a training only need the settings in this package
 _HOMES = {
     "Client": "danlu.client.client",
     "Job": "danlu.client.jobs.job",

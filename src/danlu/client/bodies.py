@@ -1,4 +1,4 @@
-"""Bodies of requests, checked before they are sent: the same sentences with and without a server."""
+"""Validate request bodies before they are sent, so that errors read the same with and without a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def body(kind: type[M], **values: Any) -> M:
-    """Make a body. Raise InvalidInput with a sentence per wrong field; what is left as None is not sent."""
+    """Create a body. Raise InvalidInput with a sentence per invalid field. Fields that are None are not sent."""
     given = {name: value for name, value in values.items() if value is not None}
     try:
         return kind(**given)

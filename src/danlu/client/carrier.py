@@ -1,4 +1,4 @@
-"""The client's carriers: httpx, which knows proxies and certificates, and a plain one where there are none."""
+"""The client's carriers: one on httpx, which supports proxies and TLS, and a faster one without."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _NOT_CONNECTED = (
 
 
 def make_carrier(url: str, client: httpx.Client, *, credentials: Optional[Credentials]) -> Carrier:
-    """The one that costs least. `client` is that of the server, with its address and credentials."""
+    """Return the faster carrier that works for this URL. `client` has the server's address and credentials."""
     if credentials is None or not url.startswith("http://") or _has_proxy(url):
         return HttpxCarrier(client)
     return PlainCarrier(url, credentials, HttpxCarrier(client))
 
 
 def _has_proxy(url: str) -> bool:
-    """Whether the environment, or the system, names a proxy on the way."""
+    """Whether the environment or the system configures a proxy for this URL."""
     if is_loopback(url):
         return False
     proxies = urllib.request.getproxies()
@@ -56,7 +56,8 @@ def _has_proxy(url: str) -> bool:
 
 
 class PlainCarrier(HttpCarrier):
-    """Speaks to the server over sockets of its own, where the kernel sends files. Object services are httpx's."""
+    """Uses its own sockets to the server, so that the kernel can send files. Object services are contacted through
+    httpx."""
 
     def __init__(self, url: str, credentials: Credentials, for_services: HttpxCarrier) -> None:
         self._for_services = for_services
@@ -78,14 +79,14 @@ class PlainCarrier(HttpCarrier):
 
 class HttpxCarrier:
     def __init__(self, client: httpx.Client) -> None:
-        """`client` is that of the server, with its address and credentials."""
+        """`client` has the server's address and credentials."""
         self._client = client
         self._services: Optional[httpx.Client] = None
         self._lock = threading.Lock()
         self.reaches_services = True
 
     def close(self) -> None:
-        """Close what was opened here; the client of the server belongs to the caller."""
+        """Close connections to object services; the server's client belongs to the caller."""
         if self._services is not None:
             self._services.close()
 
@@ -108,11 +109,11 @@ class HttpxCarrier:
                     return
                 raise refused_by_service(answer, answer.reason)
         except NotConnected:
-            self.reaches_services = False  # not from here; from now on the bytes go through the server
+            self.reaches_services = False  # unreachable from here; from now on the bytes go through the server
             raise
 
     def _client_for_services(self) -> httpx.Client:
-        """For object services: nothing of ours is sent to them but what a grant says."""
+        """A client for object services. It sends them nothing but what a grant contains."""
         with self._lock:
             if self._services is None:
                 self._services = httpx.Client()
@@ -132,7 +133,7 @@ class _Wanted:
             self._headers["Content-Length"] = str(body.size)
 
     def send(self, client: httpx.Client) -> httpx.Response:
-        """Send it, with a new body. Raise _Dead when a kept connection turned out to be closed."""
+        """Send the request with a fresh body. Raise _Dead when a pooled connection turned out to be closed."""
         is_new = False
 
         def trace(event: str, _: object) -> None:
@@ -143,7 +144,7 @@ class _Wanted:
             self._method,
             self._url,
             headers=self._headers,
-            # whatever is like bytes will do
+            # httpx accepts any bytes-like object
             content=cast("Iterator[bytes]", small_blocks(self._body)) if self._body is not None else None,
             timeout=self._timeout,
             extensions={"trace": trace},
@@ -157,7 +158,7 @@ class _Wanted:
 
 
 class _Dead(Exception):
-    """The connection had been kept, and ended before an answer came."""
+    """A pooled connection was closed before the response started."""
 
 
 @contextmanager
@@ -170,7 +171,7 @@ def _exchange(client: httpx.Client, wanted: _Wanted) -> Iterator[_HttpxAnswer]:
 
 
 def _send(client: httpx.Client, wanted: _Wanted) -> httpx.Response:
-    """Send a request; while kept connections turn out to be dead, on the next one, and in the end on a new one."""
+    """Send a request. While pooled connections turn out to be dead, use the next one, finally a new one."""
     while True:
         try:
             return wanted.send(client)
@@ -179,7 +180,7 @@ def _send(client: httpx.Client, wanted: _Wanted) -> httpx.Response:
 
 
 def disconnected(error: httpx.TransportError) -> Disconnected:
-    """Translate an error of httpx into one of `transfer`."""
+    """Translate an httpx error into one of `transfer`."""
     kind = NotConnected if isinstance(error, _NOT_CONNECTED) else Disconnected
     return kind(str(error) or type(error).__name__)
 
@@ -195,7 +196,7 @@ class _HttpxAnswer:
 
     def blocks(self) -> Iterator[Block]:
         try:
-            yield from self._response.iter_raw()  # in the sizes they arrive: a larger buffer would be lost in a break
+            yield from self._response.iter_raw()  # in the sizes that arrive: a larger buffer would be lost in a break
         except httpx.TransportError as error:
             raise disconnected(error) from error
 
@@ -208,12 +209,12 @@ class _HttpxAnswer:
         return bytes(data)
 
     def close(self) -> None:
-        """An answer without a body leaves its connection for the next request."""
+        """Close the response. If it has no body, its connection can be reused."""
         is_bodiless = self._response.request.method == "HEAD" or self.header("Content-Length") == "0"
         try:
             if is_bodiless and not self._response.is_stream_consumed:
                 self._response.read()
         except httpx.TransportError:
-            pass  # there was nothing to come
+            pass  # the response has no body that could be lost
         finally:
             self._response.close()

@@ -1,4 +1,4 @@
-"""The way into the SDK."""
+"""The entry point of the SDK."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from danlu.wire.nodes import DrainNode, EnvironmentOut, HealthOut, NodeOut
 
 
 class Client:
-    """A Danlu server, as one user sees it. May be used from several threads.
+    """A Danlu server, as one user sees it. Thread-safe.
 
         client = danlu.Client()
         job = client.jobs.submit(name="hello", command="echo hello", nodes=2)
@@ -50,10 +50,10 @@ class Client:
             print(line.rank, line)
         print(job.wait().state)
 
-    Inside a job nothing is needed: the client is the job itself, and may do what a job may.
-    Elsewhere, address and key: the arguments, else `DANLU_URL` and `DANLU_API_KEY`, else `./.danlu.yml`,
-    else `~/.danlu/config.yml` (which `danlu login` writes), else `http://127.0.0.1:8400`.
-    Nothing is sent before the first call.
+    Inside a job no configuration is needed: the client uses the credentials of the job, and has its permissions.
+    Elsewhere, URL and key are taken from the arguments, else `DANLU_URL` and `DANLU_API_KEY`, else `./.danlu.yml`, else
+    `~/.danlu/config.yml` (written by `danlu login`), else `http://127.0.0.1:8400`. Nothing is sent before the first
+    call.
     """
 
     def __init__(self, url: Optional[str] = None, api_key: Optional[str] = None) -> None:
@@ -86,7 +86,7 @@ class Client:
         return self._http.get("/me", MeOut)
 
     def set_password(self, password: str, *, current: Optional[str] = None) -> None:
-        """Choose the password that `danlu login --name` asks for; `current` is the one so far, if there is one."""
+        """Set your password; `current` is required if you have one."""
         self._http.send("PUT", "/me/password", body=body(SetPassword, password=password, current=current))
 
     def audit(
@@ -99,17 +99,18 @@ class Client:
         since: Optional[datetime] = None,
         until: Optional[datetime] = None,
     ) -> Iterator[AuditOut]:
-        """What was changed, newest first: of everything for admins, of their projects for owners."""
+        """Entries of the audit log, newest first: all for admins, those of their projects for owners."""
         query = {"person": person, "object": object, "action": action, "project": project}
         times = {"since": _moment(since), "until": _moment(until)}
         return pages(self._http, "/audit", AuditOut, query={**query, **times})
 
     def alerts(self, *, is_open: Optional[bool] = None) -> Iterator[AlertOut]:
-        """What is wrong with jobs that you see, newest first; `is_open`: only what still is, or only what is over."""
+        """Alerts about jobs that you can see, newest first. `is_open`: True for current alerts only, False for past
+        ones only."""
         return list_alerts(self._http, is_open=is_open)
 
     def costs(self, *, since: Optional[Since] = None, until: Optional[Since] = None) -> CostsOut:
-        """What jobs cost so far, by project and user, or between two moments: datetimes, or text such as `30d`.
+        """What jobs cost, by project and user: in total, or between two moments (datetimes, or text such as `30d`).
 
         For admins.
         """
@@ -136,19 +137,19 @@ class Client:
         return pages(self._http, "/nodes", NodeOut)
 
     def environments(self) -> Iterator[EnvironmentOut]:
-        """Packages that jobs of your projects require, as the nodes keep them."""
+        """Environments that the nodes keep for jobs of your projects."""
         return pages(self._http, "/nodes/environments", EnvironmentOut)
 
     def drain_node(self, name: str, reason: str, *, evict: bool = False) -> NodeOut:
         """Start nothing new on a node; running tasks continue. For admins.
 
-        `evict`: preemptible jobs there have to leave. They get their grace, and go back into the queue.
+        `evict`: preempt the preemptible jobs there. They get their grace period, and return to the queue.
         """
         wanted = body(DrainNode, reason=reason, evict=evict)
         return self._http.put(f"/nodes/{quote(name, safe='')}/drain", NodeOut, body=wanted)
 
     def open_node(self, name: str) -> NodeOut:
-        """Let jobs come to a node again that was drained. Quiet when it was not. For admins."""
+        """Allow new tasks on a drained node again. Idempotent. For admins."""
         return self._http.delete(f"/nodes/{quote(name, safe='')}/drain", NodeOut)
 
     def health(self) -> HealthOut:
@@ -170,5 +171,5 @@ class Client:
 
 
 def _moment(moment: Optional[datetime]) -> Optional[str]:
-    """A naive time is one of this machine's clock."""
+    """A naive datetime is local time."""
     return None if moment is None else moment.astimezone().isoformat()

@@ -1,8 +1,8 @@
-"""Which server to talk to and with which key: argument, environment, job, project file, user file, default.
+"""Which server and key to use: from arguments, environment, job, project file, user file or the default, in this order.
 
 Inside a job nothing has to be configured: see `danlu.inside`.
 
-A file looks like this; `danlu login` writes the user's one:
+The format of both files; `danlu login` writes that of the user:
 
     url: http://127.0.0.1:8400
     api_key: ...
@@ -28,7 +28,7 @@ from danlu.transfer.carrier import Credentials
 DEFAULT_URL = "http://127.0.0.1:8400"
 PROJECT_FILE = ".danlu.yml"
 API_OF_A_JOB = "10.88.255.254"
-"""Where the server is found inside a job with a network of its own."""
+"""Address of the server inside a job with a private network."""
 
 KEY_PREFIX = "dk-"
 _KNOWN = {"url", "api_key", "key_id", "code"}
@@ -38,7 +38,7 @@ class Settings(NamedTuple):
     url: str
     api_key: Optional[str]
     url_from: str
-    """Where the URL was found, in words for people."""
+    """Where the URL was found, in words for users."""
 
     key_from: Optional[str]
     job: Optional[InsideJob] = None
@@ -46,7 +46,7 @@ class Settings(NamedTuple):
 
     @property
     def credentials(self) -> Optional[Credentials]:
-        """What requests carry. A job's token is read from its file for every request: it may be another one then."""
+        """Credentials for requests. A job's token is read from its file for every request, because it can change."""
         return self.api_key if self.job is None else self.job.token
 
 
@@ -65,11 +65,11 @@ def load_settings(
     environ: Optional[Mapping[str, str]] = None,
     folder: Optional[Path] = None,
 ) -> Settings:
-    """Find the server and the key. Raise InvalidInput when a file or an address cannot be used.
+    """Find the server and the key. Raise InvalidInput when a file or an address is not valid.
 
-    A key in a file is only ever sent to the address of the same file: a project file from elsewhere
-    can name another server, but does not get the user's key for it. A job's token goes to its own server only.
-    Inside a job a variable that holds no API key, such as a placeholder of an old script, does not count.
+    A key in a file is only sent to the URL in the same file: a project file from another source can name another
+    server, but does not get the user's key for it. A job's token is only sent to its own server. Inside a job, a
+    variable that is not an API key, such as a placeholder in an old script, is ignored.
     """
     env = os.environ if environ is None else environ
     job = inside_job(env)
@@ -93,9 +93,9 @@ def load_settings(
 
 
 def default_code(*, environ: Optional[Mapping[str, str]] = None, folder: Optional[Path] = None) -> Optional[str]:
-    """The code folder of `danlu run` when none is given: `code` of the project's file or of the user's; often `.`.
+    """Return the default code folder of `danlu run`: `code` in the project's or the user's file; often `.`.
 
-    A project's file may come from anybody, so it can name its own folder and what is in it only.
+    A project file may be untrusted, so it can only name a folder inside its own.
     """
     file = (folder or Path.cwd()) / PROJECT_FILE
     code = read_file(file).get("code")
@@ -105,14 +105,14 @@ def default_code(*, environ: Optional[Mapping[str, str]] = None, folder: Optiona
 
 
 def user_file(environ: Optional[Mapping[str, str]] = None) -> Path:
-    """The user's own file: `DANLU_CONFIG`, or `~/.danlu/config.yml`."""
+    """Path of the user's file: `DANLU_CONFIG`, or `~/.danlu/config.yml`."""
     env = os.environ if environ is None else environ
     named = env.get("DANLU_CONFIG")
     return Path(named).expanduser() if named else Path("~/.danlu/config.yml").expanduser()
 
 
 def read_file(path: Path) -> dict[str, str]:
-    """The settings in a file; empty when there is none. Raise InvalidInput naming file and place."""
+    """Read the settings in a file; empty when it does not exist. Raise InvalidInput naming file and line."""
     try:
         text = path.read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
@@ -136,9 +136,9 @@ def read_file(path: Path) -> dict[str, str]:
 
 
 def save(path: Path, values: Mapping[str, str]) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
+    """Write a file that only its owner can read. Atomic."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=".partial.")  # mkstemp makes it 0600
+    descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=".partial.")  # mkstemp creates it with mode 0600
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             yaml.safe_dump(dict(values), file, sort_keys=False)
@@ -149,11 +149,11 @@ def save(path: Path, values: Mapping[str, str]) -> None:
 
 
 def clean_url(url: str) -> str:
-    """Return the base address of a server. Raise InvalidInput if it is none."""
+    """Return the base URL of a server. Raise InvalidInput when it is not valid."""
     try:
         parts = urlsplit(url.strip())
         is_right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, a bracket that is not closed
+    except ValueError:  # a port that is not a number, or an unclosed bracket
         is_right = False
     if not is_right or not parts.netloc.isascii() or not parts.netloc.isprintable():
         raise InvalidInput(f"{url!r} is not the address of a server; expected {DEFAULT_URL}", fields={"url": url})

@@ -1,4 +1,4 @@
-"""Event streams that survive a broken connection."""
+"""Event streams that survive broken connections."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from danlu.client.sse import SseEvent, SseParser
 from danlu.transfer.retrying import Backoff
 
 PATIENCE_SECONDS = 300.0
-"""How long a stream that once worked is tried again."""
+"""How long to retry a stream that has worked before."""
 
 QUIET_SECONDS = 45.0
-"""A connection that is silent for longer is taken for dead. The server says something more often than that."""
+"""Silence after which a connection counts as dead. The server sends keep-alives more often."""
 
 _FIRST_PATIENCE_SECONDS = 1.2
 _LONGEST_PAUSE_SECONDS = 5.0
 
 
 class NotEvents(Exception):
-    """What answers is not a stream of events, or something on the way holds it back."""
+    """The response is not an event stream, or a proxy buffers it."""
 
 
 class TimeLimit(TimeoutError):
-    """The deadline of a stream is reached. Another class than that of a socket which gave up."""
+    """The deadline of a stream was reached. Distinguishes it from the timeout of a socket."""
 
 
 def events(
@@ -39,12 +39,11 @@ def events(
     ends_with_connection: bool = False,
     deadline: Optional[float] = None,
 ) -> Generator[Optional[SseEvent], None, None]:
-    """Events of a path, over as many connections as it takes; None whenever there was only a sign of life.
+    """Yield the events of a path, over as many connections as needed; None for a keep-alive.
 
-    `query` is asked before each connection, so that it can name the place to go on from. The caller stops
-    reading when it has seen the last event; a connection that ends is opened again, unless
-    `ends_with_connection`. Raises ServerUnreachable when nothing was heard for too long,
-    TimeLimit at the deadline (of time.monotonic).
+    `query` is called before each connection, so that it can return where to continue. The caller stops reading after
+    the last event; a connection that ends is reopened, unless `ends_with_connection`. Raises ServerUnreachable when
+    nothing was received for too long, TimeLimit at the deadline (of time.monotonic).
     """
     patience = _FIRST_PATIENCE_SECONDS if deadline is None else math.inf
     backoff = Backoff(patience, longest_seconds=_LONGEST_PAUSE_SECONDS)
@@ -83,7 +82,7 @@ def _one_connection(http: Http, path: str, *, query: Query, deadline: Optional[f
                 yield from complete or (None,)
                 _check(deadline)
                 if deadline is not None and deadline - time.monotonic() < quiet / 2:
-                    return  # the next connection waits for no longer than the deadline
+                    return  # the next connection has a timeout that ends at the deadline
         except httpx.ReadTimeout as error:
             _check(deadline)
             if num_events == 0:

@@ -1,4 +1,4 @@
-"""One connection pool to one server: requests that are tried again when that is safe, and one kind of error."""
+"""One connection pool to one server. Retries requests when that is safe, and raises only Danlu's errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from danlu.transfer.errors import Changed, Damaged, NotConnected, Refused, Repla
 from danlu.transfer.retrying import PASSING, Retry
 
 PATIENCE_SECONDS = 2.0
-"""How long to wait for a server that does not answer: short, because users wait."""
+"""How long to retry an unreachable server: short, because users wait."""
 
 Primitive = Union[str, int, float, bool, None]
 Query = Mapping[str, Union[str, int, float, bool, Sequence[Union[str, int]], None]]
@@ -38,7 +38,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class ComesBack(Exception):
-    """The server, or something before it, is not ready for a moment."""
+    """The server, or a proxy in front of it, is temporarily unavailable."""
 
     def __init__(self, answer: DanluError) -> None:
         super().__init__(str(answer))
@@ -46,11 +46,11 @@ class ComesBack(Exception):
 
 
 BROKEN = (httpx.TransportError, ComesBack)
-"""What a caller of `stream` may see when trying again later makes sense."""
+"""Errors of `stream` after which retrying later makes sense."""
 
 
 class _SignedIn(httpx.Auth):
-    """Asks for the credentials before every request."""
+    """Reads the credentials before every request."""
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
@@ -61,7 +61,7 @@ class _SignedIn(httpx.Auth):
 
 
 class Http:
-    """What the nouns of the client send their requests through. Safe to use from several threads."""
+    """Sends requests for all nouns of the client. Thread-safe."""
 
     def __init__(self, url: str, credentials: Optional[Credentials]) -> None:
         self.url = url
@@ -70,14 +70,14 @@ class Http:
             headers={"User-Agent": f"danlu/{__version__}"},
             auth=_SignedIn(credentials) if credentials else None,
             timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS),
-            # a proxy of the environment has no business between this machine and itself
+            # proxies of the environment are not used for loopback
             trust_env=not is_loopback(url),
             limits=httpx.Limits(max_connections=32, max_keepalive_connections=16, keepalive_expiry=IDLE_SECONDS),
         )
         self._retry = Retry(PATIENCE_SECONDS)
         self.carrier = make_carrier(url, self._client, credentials=credentials)
         self.api = Api(self.carrier, self._retry)
-        """For what moves bytes. It raises other errors: use it in a `with plain_errors()`."""
+        """For transfers. It raises other errors: use it in a `with plain_errors()`."""
 
     def close(self) -> None:
         self._client.close()
@@ -111,7 +111,7 @@ class Http:
         is_repeatable: Optional[bool] = None,
         read_seconds: float = READ_SECONDS,
     ) -> httpx.Response:
-        """Send and read the whole answer. Tried again after a broken connection when that cannot do harm."""
+        """Send a request and read the whole response. Retried after a broken connection when that is safe."""
         content = body.model_dump_json(exclude_none=True).encode() if isinstance(body, BaseModel) else body
         kind = "application/json" if isinstance(body, BaseModel) else "application/octet-stream"
         all_headers = {**(headers or {}), **({"Content-Type": kind} if content is not None else {})}
@@ -137,7 +137,7 @@ class Http:
         return response
 
     def put_file(self, path: str, file: Path) -> None:
-        """Send a file as the body of a request, in pieces."""
+        """Upload a file as the body of a request, in pieces."""
 
         def once() -> None:
             with file.open("rb") as data:
@@ -162,7 +162,7 @@ class Http:
         headers: Optional[Mapping[str, str]] = None,
         read_seconds: float = READ_SECONDS,
     ) -> Iterator[httpx.Response]:
-        """Open an answer that is read in pieces; httpx.TransportError comes out as it is. Never tried again here."""
+        """Yield a response to read in pieces. Raises httpx.TransportError as it is, and never retries."""
         timeout = httpx.Timeout(read_seconds, connect=CONNECT_SECONDS)
         request = self._client.build_request(method, path, params=_params(query), headers=headers, timeout=timeout)
         response = self._client.send(request, stream=True)
@@ -178,7 +178,7 @@ class Http:
 
     @contextmanager
     def plain_errors(self) -> Iterator[None]:
-        """Turn what `transfer` raises into what people of the SDK know."""
+        """Turn errors of `transfer` into those of the SDK."""
         try:
             yield
         except Refused as refused:
@@ -191,7 +191,7 @@ class Http:
             raise BadChecksum(str(error)) from error
 
     def unreachable(self, error: BaseException) -> DanluError:
-        """Say in one sentence what kept us from the server."""
+        """Describe in one sentence why the server could not be reached."""
         if isinstance(error, ComesBack):
             return error.answer
         problem = disconnected(error) if isinstance(error, httpx.TransportError) else error.__cause__
@@ -217,7 +217,7 @@ class Http:
 
 
 def _plain(refused: Refused) -> DanluError:
-    """The same error as on the server's side."""
+    """Return the error that the server raised."""
     body = {"error": refused.error, "message": refused.message, "fields": refused.fields}
     return from_wire(body if refused.error else None, refused.status)
 

@@ -1,4 +1,4 @@
-"""Moments as people write them: Unix seconds, a datetime, a timedelta, or text such as `10m` and `2026-01-31T12:00`."""
+"""Parse moments: Unix seconds, a datetime, a timedelta, or text such as `10m` and `2026-01-31T12:00`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Since = Union[float, str, datetime, timedelta]
 
 
 def unix_seconds(since: Since, now: float) -> float:
-    """Seconds since 1970. A timedelta and a duration are before `now`; a naive time is one of this machine's clock."""
+    """Return Unix seconds. A timedelta or duration is subtracted from `now`; a naive datetime is local time."""
     if isinstance(since, (int, float)):
         return since
     if isinstance(since, timedelta):

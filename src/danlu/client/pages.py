@@ -1,4 +1,4 @@
-"""Lists that come in pages."""
+"""Paged lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def pages(http: Http, path: str, of: type[M], *, query: Optional[Query] = None) -> Iterator[M]:
-    """Every item of a list; the next page is asked for when it is needed."""
+    """Yield every item of a list; pages are fetched as needed."""
     cursor: Optional[str] = None
     while True:
         page: Page[M] = http.get(path, Page[of], query={**(query or {}), "cursor": cursor})  # type: ignore[valid-type]

@@ -1,4 +1,4 @@
-"""JSON for an address that need not be a Danlu server."""
+"""Post JSON to a URL that need not be a Danlu server."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from danlu.errors import InvalidInput, NotAllowed, ServerUnreachable, Unavailabl
 from danlu.transfer.carrier import CONNECT_SECONDS, READ_SECONDS
 
 PASSING = {408, 425, 429}
-"""Refusals that may end by themselves, beside all of the server's own fault."""
+"""Status codes worth a retry, in addition to all 5xx."""
 
 _MAX_TOLD = 300
 
 
 def post_json(url: str, values: Mapping[str, Any], *, key: str, request_id: str) -> None:
-    """Post, and return when it was taken (any 2xx).
+    """Post, and return when it was accepted (any 2xx).
 
-    Raises Unavailable where trying again later makes sense. `request_id` is the header Idempotency-Key: whoever gets
-    the same one twice got the same thing twice.
+    Raises Unavailable when retrying later makes sense. `request_id` is sent as Idempotency-Key, so that the receiver
+    can detect repeated requests.
     """
     headers = {
         "User-Agent": f"danlu/{__version__}",

@@ -42,7 +42,7 @@ def shipped() -> list[str]:
 
 
 def read_text(name_or_path: str) -> str:
-    """The text of a catalogue: one that is shipped, or a file. Raise InvalidInput for neither."""
+    """Return the text of a shipped catalogue or of a file. Raise InvalidInput for neither."""
     if name_or_path in shipped():
         return files("danlu.client.cluster").joinpath(f"{name_or_path}{SUFFIX}").read_text(encoding="utf-8")
     try:
@@ -53,7 +53,7 @@ def read_text(name_or_path: str) -> str:
 
 
 def parse(text: str) -> Catalogue:
-    """Check a whole catalogue. Raise InvalidInput naming the entry and the field."""
+    """Validate a whole catalogue. Raise InvalidInput naming the entry and the field."""
     try:
         values: Any = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -67,7 +67,7 @@ def parse(text: str) -> Catalogue:
 
 
 def adapted(catalogue: Catalogue, *, device: Optional[str] = None, devices_only: bool = False) -> Catalogue:
-    """The catalogue with other devices (`npu:910b`, or `cpu` for none), or without cores and memory."""
+    """Return the catalogue with another device type (`npu:910b`, or `cpu` for none), or without cores and memory."""
     flavors = [
         one.model_copy(
             update={
@@ -81,7 +81,7 @@ def adapted(catalogue: Catalogue, *, device: Optional[str] = None, devices_only:
 
 
 def load(catalogue: Catalogue, *, flavors: Flavors, frameworks: Frameworks) -> Iterator[Loaded]:
-    """Add its entries, and change existing ones of the same names; yield each. For admins."""
+    """Add its entries, or update existing ones of the same names; yield each. For admins."""
     for flavor in catalogue.flavors:
         yield Loaded("flavor", flavor.name, _put(flavors, flavor, empty={"cpus": 0, "memory": 0}))
     for framework in catalogue.frameworks:
@@ -89,7 +89,7 @@ def load(catalogue: Catalogue, *, flavors: Flavors, frameworks: Frameworks) -> I
 
 
 def _put(nouns: Union[Flavors, Frameworks], thing: Union[Flavor, Framework], empty: Mapping[str, Any]) -> bool:
-    """Whether it is new."""
+    """Add or update an entry; return True when it is new."""
     values = thing.model_dump(mode="json", exclude={"name", "is_enabled"})
     try:
         nouns.add(thing.name, **{name: value for name, value in values.items() if value is not None})

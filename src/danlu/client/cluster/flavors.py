@@ -16,7 +16,7 @@ Amount = Union[str, int, float, Decimal]
 
 
 class Flavors:
-    """What jobs name as `flavor`. All users see them, admins change them.
+    """Named machine shapes that jobs select with `flavor`. All users see them, admins change them.
 
     for flavor in client.flavors.list():
         print(flavor.name, flavor.device, flavor.price_per_hour, flavor.currency, flavor.num_free)
@@ -43,7 +43,7 @@ class Flavors:
         description: Optional[str] = None,
         is_enabled: Optional[bool] = None,
     ) -> FlavorOut:
-        """Add a flavor. The price is of one node and hour; write it as text, so that it is exact.
+        """Add a flavor. The price is per node and hour; pass it as text, so that it is exact.
 
         client.flavors.add("npu-8", device="npu:910b:8", cpus=96, memory="512GiB", price_per_hour="98.50")
         """
@@ -60,9 +60,9 @@ class Flavors:
         return self._http.post("/flavors", FlavorOut, body=made)
 
     def change(self, name: str, **changes: Any) -> FlavorOut:
-        """Change fields of `add`; what is left out stays. `cpus=0` and `memory=0` reserve nothing.
+        """Change fields of `add`; omitted ones stay. `cpus=0` and `memory=0` reserve nothing.
 
-        Jobs that were submitted before keep the shape and the price that they have.
+        Submitted jobs keep their shape and their price.
         """
         return self._http.patch(_path(name), FlavorOut, body=body(ChangeFlavor, **changes))
 
@@ -70,15 +70,15 @@ class Flavors:
         return self.change(name, is_enabled=True)
 
     def disable(self, name: str) -> FlavorOut:
-        """No new job may name it; those that do go on."""
+        """Reject it in new jobs; existing jobs keep it."""
         return self.change(name, is_enabled=False)
 
     def remove(self, name: str) -> None:
-        """Forget it; jobs that name it keep what it stood for."""
+        """Delete it. Jobs that use it keep their stored copy."""
         self._http.send("DELETE", _path(name))
 
     def suggestions(self) -> List[FlavorOut]:  # noqa: UP006  `list` is the method here
-        """Flavors that would fit the nodes there are and are not there yet, at no price. For admins."""
+        """Suggest flavors for the existing nodes that do not exist yet, without prices. For admins."""
         return [*pages(self._http, "/flavor-suggestions", FlavorOut)]
 
 

@@ -1,4 +1,4 @@
-"""`client.frameworks`: environments that jobs ask for by name."""
+"""`client.frameworks`: named environments of jobs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from danlu.wire.frameworks import ChangeFramework, FrameworkOut, MakeFramework
 
 
 class Frameworks:
-    """What jobs name as `framework`. All users see them, admins change them."""
+    """Named environments that jobs select with `framework`. All users see them, admins change them."""
 
     def __init__(self, http: Http) -> None:
         self._http = http
@@ -36,7 +36,7 @@ class Frameworks:
         launch: Sequence[str] = (),
         **more: Any,
     ) -> FrameworkOut:
-        """Add a framework: an image, or without one the node's own Python.
+        """Add a framework: an image or, without one, the node's own Python.
 
         client.frameworks.add("pytorch-2.13", image="registry.example.com/torch:2.13", launch=["plain", "ddp"])
 
@@ -55,9 +55,9 @@ class Frameworks:
         return self._http.post("/frameworks", FrameworkOut, body=made)
 
     def change(self, name: str, **changes: Any) -> FrameworkOut:
-        """Change fields of `add`, or `is_enabled`; what is left out stays. `image=""` is the node's own Python.
+        """Change fields of `add`, or `is_enabled`; omitted ones stay. `image=""` selects the node's own Python.
 
-        Jobs that were submitted before keep what they have.
+        Submitted jobs are not affected.
         """
         return self._http.patch(_path(name), FrameworkOut, body=body(ChangeFramework, **changes))
 
@@ -65,11 +65,11 @@ class Frameworks:
         return self.change(name, is_enabled=True)
 
     def disable(self, name: str) -> FrameworkOut:
-        """No new job may name it; those that do go on."""
+        """Reject it in new jobs; existing jobs keep it."""
         return self.change(name, is_enabled=False)
 
     def remove(self, name: str) -> None:
-        """Forget it; jobs that name it keep what it stood for."""
+        """Delete it. Jobs that use it keep their stored copy."""
         self._http.send("DELETE", _path(name))
 
 

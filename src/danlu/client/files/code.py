@@ -1,4 +1,4 @@
-"""A local code folder becomes a tree on the server: by content, so that the same bytes never travel twice."""
+"""Upload a local code folder as a tree. Trees are content-addressed, so the same bytes are never sent twice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from danlu.transfer.trees import send_tree
 from danlu.wire.store import Tree, TreeFile, is_executable
 
 MAX_CODE_BYTES = 512 << 20
-"""A folder larger than this is more likely a mistake than code."""
+"""A larger folder is more likely a mistake than code."""
 
 
 class LocalTree(NamedTuple):
@@ -32,14 +32,14 @@ class LocalTree(NamedTuple):
 def prepare(
     spec: Union[JobSpec, Mapping[str, Any], None], fields: Mapping[str, Any], *, folder: Optional[Path] = None
 ) -> dict[str, Any]:
-    """The values of a job in one mapping, checked; a code path in it is absolute. Raises InvalidSpec."""
+    """Merge the values of a job, and validate them; code paths become absolute. Raises InvalidSpec."""
     given = spec.model_dump(mode="json", exclude_unset=True) if isinstance(spec, JobSpec) else dict(spec or {})
     values = {**given, **fields}
     code = values.get("code")
     if isinstance(code, (str, os.PathLike)):
         text = os.fspath(code)
         values["code"] = {"store": text} if str(text).startswith(SCHEME) else {"path": text}
-    job = parse_job(values)  # the server checks as well; here nothing has been uploaded yet
+    job = parse_job(values)  # the server validates too, but here nothing has been uploaded yet
     checked = job.model_dump(mode="json", exclude_unset=True)
     if job.code is not None and job.code.path is not None:
         checked["code"]["path"] = str(((folder or Path.cwd()) / Path(job.code.path).expanduser()).resolve())
@@ -47,7 +47,7 @@ def prepare(
 
 
 def with_code(http: Http, values: dict[str, Any], *, is_uploaded: bool = True) -> dict[str, Any]:
-    """Replace a local folder or a repository by the digest of its tree, which is uploaded unless told otherwise."""
+    """Replace a local folder or a repository by the digest of its tree, and upload the tree if `is_uploaded`."""
     code = values.get("code") or {}
     if code.get("git") is not None and code.get("tree") is None:
         with fetched_repository(code["git"], code.get("ref")) as (repository, noted):
@@ -67,14 +67,14 @@ def _tree_of(http: Http, folder: Path, values: Mapping[str, Any], *, is_uploaded
 
 
 def _check_requirements(folder: Path, requirements: object) -> None:
-    """Say before anything is uploaded that the file is not there."""
+    """Fail before the upload when the requirements file is missing."""
     if isinstance(requirements, str) and folder.is_dir() and not (folder / requirements).is_file():
         problem = f"{requirements!r} is not in the code folder {str(folder)!r}"
         raise InvalidSpec(f"invalid job: requirements: {problem}", fields={"requirements": problem})
 
 
 def build_tree(folder: Path, *, max_bytes: int = MAX_CODE_BYTES) -> LocalTree:
-    """Hash the files of a folder. Raises InvalidInput when it is none, or too large."""
+    """Hash the files of a folder. Raises InvalidInput when it is not a folder or too large."""
     if not folder.is_dir():
         what = "is a file; name the folder it is in" if folder.is_file() else "does not exist"
         raise InvalidInput(f"code: the folder {str(folder)!r} {what}", fields={"code.path": str(folder)})
@@ -95,7 +95,8 @@ def build_tree(folder: Path, *, max_bytes: int = MAX_CODE_BYTES) -> LocalTree:
 
 
 def upload_tree(http: Http, folder: Path, *, project: Optional[str] = None) -> str:
-    """Bring a folder to a project, or your default one, and return its digest. Only files it has not got travel."""
+    """Upload a folder to a project, by default yours, and return its digest. Files that the project has are not
+    sent."""
     for is_last in (False, True):
         local = build_tree(folder)
         files = {digest: str(path) for digest, path in local.files.items()}
@@ -110,7 +111,7 @@ def upload_tree(http: Http, folder: Path, *, project: Optional[str] = None) -> s
 
 
 def _send(http: Http, tree: Tree, files: Mapping[str, str], *, project: Optional[str], is_last: bool) -> Optional[str]:
-    """The digest; None when a file was changed after it was hashed: read the folder again."""
+    """Return the digest; None when a file changed after it was hashed, and the folder must be read again."""
     try:
         return send_tree(http.api, tree.model_dump(mode="json"), files, project=project)
     except Changed:

@@ -1,4 +1,4 @@
-"""What git knows about a folder that is uploaded (`.git` stays behind, so it is noted), and repositories as code."""
+"""Record git's state of an uploaded code folder (`.git` is not uploaded), and fetch repositories as code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CUT = "\n... the rest is left out\n"
 
 
 def git_state(folder: Path) -> dict[str, str]:
-    """What is noted of a folder: `git`, such as `9f1c... on main, with changes`, and `diff`; empty outside of git."""
+    """Return `git`, such as `9f1c... on main, with changes`, and `diff`; empty outside a repository."""
     commit = _git(folder, "rev-parse", "HEAD").strip()
     if not commit:
         return {}
@@ -32,7 +32,7 @@ def git_state(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def fetched_repository(url: str, ref: Optional[str]) -> Iterator[tuple[Path, str]]:
-    """The files of a repository in a folder for a while, and what is noted of them. Raise InvalidSpec."""
+    """Yield the files of a repository in a temporary folder, and what to record about them. Raise InvalidSpec."""
     with tempfile.TemporaryDirectory(prefix="danlu-git-") as made:
         folder = Path(made)
         _fetch(folder, url, ref or "HEAD")
@@ -41,7 +41,7 @@ def fetched_repository(url: str, ref: Optional[str]) -> Iterator[tuple[Path, str
 
 
 def _fetch(folder: Path, url: str, ref: str) -> None:
-    """Bring one commit. A server may refuse to send one by its digest alone; then all of it is fetched."""
+    """Fetch one commit. If the server does not serve single commits by digest, fetch everything."""
     _run(folder, "init", "--quiet")
     problem = _run(folder, "fetch", "--quiet", "--depth", "1", "--no-tags", "--", url, ref)
     if not problem:
@@ -56,7 +56,7 @@ def _fetch(folder: Path, url: str, ref: str) -> None:
 
 
 def _diff(folder: Path) -> dict[str, str]:
-    """Changes of files that git knows, and the names of those it does not."""
+    """Changes of tracked files, and the names of untracked ones."""
     text = _git(folder, "diff", "HEAD", "--no-color", "--no-ext-diff", "--no-textconv", "--relative", "--", ".")
     new = _git(folder, "ls-files", "--others", "--exclude-standard", "--", ".").splitlines()
     text += "".join(f"new file, not in git: {name}\n" for name in new)
@@ -74,7 +74,7 @@ def _without_password(url: str) -> str:
 
 
 def _run(folder: Path, *words: str) -> str:
-    """Why it failed, in a line; empty when it did not."""
+    """Run git; return its error in one line, or ""."""
     try:
         done = _start(folder, *words, seconds=_FETCH_SECONDS)
     except FileNotFoundError:
@@ -86,7 +86,7 @@ def _run(folder: Path, *words: str) -> str:
 
 
 def _git(folder: Path, *words: str) -> str:
-    """What it prints; nothing when it is not there, takes long or fails."""
+    """Run git; return its output, or "" when git is missing, slow or fails."""
     try:
         done = _start(folder, *words, seconds=_SECONDS)
     except (OSError, subprocess.TimeoutExpired):
@@ -95,7 +95,7 @@ def _git(folder: Path, *words: str) -> str:
 
 
 def _start(folder: Path, *words: str, seconds: float) -> subprocess.CompletedProcess[bytes]:
-    """Run git; no program that a repository names is run, and it asks nobody for a password."""
+    """Run git without executing programs that a repository configures, and without password prompts."""
     safe = ("core.fsmonitor=false", "core.hooksPath=/dev/null", "protocol.ext.allow=never")
     options = [word for setting in safe for word in ("-c", setting)]
     command = ["git", "--no-optional-locks", *options, "-C", str(folder), *words]

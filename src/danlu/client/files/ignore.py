@@ -1,4 +1,4 @@
-"""Which files of a code folder travel: all but what `.danluignore` and a few defaults leave out."""
+"""Select the files of a code folder to upload: all except those in `.danluignore` and a few defaults."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DEFAULTS = (
     ".DS_Store",
     "node_modules/",
     "*.egg-info/",
-    ".em/",  # runs that scripts for t9k.em have left here
+    ".em/",  # runs that scripts for t9k.em wrote here
     ".danlu.yml",  # may hold an API key
 )
 
@@ -44,17 +44,17 @@ class Found(NamedTuple):
 
 
 def find_files(folder: Path) -> Iterator[Found]:
-    """Regular files below a folder that are not ignored, folder by folder.
+    """Yield regular files in a folder that are not ignored, folder by folder.
 
-    Links to files are followed. Links to folders are not: what is behind them is often data, and may
-    lead back to where it came from. Sockets, pipes and links to nowhere are passed over.
+    Symlinks to files are followed. Symlinks to folders are not: they often lead to data, and may form loops. Sockets,
+    pipes and broken symlinks are skipped.
     """
     spec = load_rules(folder)
     return _walk(folder, "", spec)
 
 
 def load_rules(folder: Path) -> pathspec.GitIgnoreSpec:
-    """The defaults, then the lines of the ignore file, which can take back a default with `!`."""
+    """Return the defaults, then the lines of the ignore file, which can undo a default with `!`."""
     lines = list(DEFAULTS)
     file = folder / IGNORE_FILE
     try:

@@ -1,4 +1,4 @@
-"""Paths of the API."""
+"""URL paths of the API."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from danlu.errors import InvalidInput
 
 
 def quote_part(name: str) -> str:
-    """A name as one part of a path. Raise InvalidInput for one that could not be anybody's."""
+    """Quote a name as one segment of a path. Raise InvalidInput for a name that cannot exist."""
     if name in ("", ".", ".."):
         raise InvalidInput(f"{name!r} is not a name")
     return quote(name, safe="")

@@ -1,4 +1,4 @@
-"""How far an upload or download is."""
+"""Progress of uploads and downloads."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Callable, NamedTuple, Optional
 
 
 class Progress(NamedTuple):
-    """How far an upload or download of one or many files is."""
+    """Progress of an upload or download of one or more files."""
 
     file: str
-    """The file that moved last."""
+    """The file that progressed last."""
 
     done_bytes: int
     total_bytes: int
@@ -19,7 +19,7 @@ class Progress(NamedTuple):
 
 
 class Meter:
-    """Adds up what several threads move, and tells one listener at a time."""
+    """Adds up the progress of several threads, and calls the listener from one thread at a time."""
 
     def __init__(self, listener: Optional[Callable[[Progress], None]], *, total_bytes: int, num_files: int) -> None:
         self._listener = listener
@@ -30,13 +30,13 @@ class Meter:
         self._lock = threading.Lock()
 
     def moved(self, file: str, num_bytes: int) -> None:
-        """A negative number takes back what has to be moved again."""
+        """Add bytes; a negative number subtracts bytes that have to be sent again."""
         with self._lock:
             self._done_bytes += num_bytes
             self._tell(file)
 
     def told(self, file: str, num_bytes: int, _has_travelled: bool) -> None:
-        """As `moved`, in the form that `transfer` calls."""
+        """Like `moved`, with the signature that `transfer` calls."""
         self.moved(file, num_bytes)
 
     def finished(self, file: str) -> None:

@@ -1,7 +1,7 @@
-"""The folder `/data` that a project's jobs share (`contract: apulis`): files are brought there by a job of one's own.
+"""The folder `/data` that a project's jobs share (`contract: apulis`). Files are copied there by a job.
 
-Only jobs reach the folder, on whichever node it is; so a transfer has the rights of its user, and is in the list of
-jobs like everything else that changes it.
+Only jobs can access the folder, on any node. So a copy has the permissions of its user, and appears in the list of jobs
+like every other change of the folder.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from danlu.wire.auth import MeOut
 
 ROOT = "/data"
 MAX_EXECUTABLES = 1000
-"""More than these are no scripts, but a file system that calls everything executable."""
+"""If more files are executable, the file system marks every file as executable."""
 
 _COPY = """\
 set -e
@@ -42,11 +42,10 @@ class Shared:
     def put(
         self, local: PathText, to: str, *, project: Optional[str] = None, progress: Optional[Listener] = None
     ) -> Job:
-        """Copy a file or a folder to a path in `/data` and wait until it is there. Return the job that did it.
+        """Copy a file or a folder to a path in `/data`, and wait for it. Return the job that did it.
 
-        `to` ending in `/` is a folder to put it into under its own name. Files of the same name are replaced. What can
-        be executed here can be there, unless these are more than MAX_EXECUTABLES files.
-        Raises Conflict when the job fails.
+        If `to` ends in `/`, it is the folder to copy into. Existing files of the same names are replaced. The
+        executable bit is kept, unless more than MAX_EXECUTABLES files have it. Raises Conflict when the job fails.
         """
         source = Path(local)
         target = _target(source, to)
@@ -91,7 +90,7 @@ def _target(source: Path, to: str) -> str:
 
 
 def _what(source: Path) -> list[str]:
-    """Where it is below what was sent, and what of it can be executed."""
+    """Return the path below the upload, and the paths of executable files."""
     if not source.is_dir():
         return [f"/{source.name}", *([""] if os.access(source, os.X_OK) else [])]
     found = [

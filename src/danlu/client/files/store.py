@@ -1,4 +1,4 @@
-"""`client.store`: files to and from buckets. Paths are `bucket/key` or `store://bucket/key`."""
+"""`client.store`: files in buckets. Paths are `bucket/key` or `store://bucket/key`."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Store:
         progress: Optional[Listener] = None,
         num_parallel: int = NUM_PARALLEL,
     ) -> list[str]:
-        """Send a file, or all files below a folder, and return the store paths they have now.
+        """Upload a file, or all files in a folder, and return their store paths.
 
-        `to` ending in `/` is a folder to put things into: a file keeps its name there, a folder's
-        contents go below it. Each object appears whole or not at all; those that arrived stay when
-        a later one fails. Large files are taken up where an earlier upload of them broke off.
+        If `to` ends in `/`, it is a folder: a file keeps its name in it, and a folder's content is put into it. Each
+        object appears complete or not at all; uploaded objects stay when a later one fails. Interrupted uploads of
+        large files are resumed.
         """
         files = _plan_upload(Path(local), parse(to))
         meter = Meter(progress, total_bytes=sum(file.size for file in files), num_files=len(files))
@@ -65,10 +65,10 @@ class Store:
         progress: Optional[Listener] = None,
         num_parallel: int = NUM_PARALLEL,
     ) -> list[Path]:
-        """Fetch an object, or all objects below a folder (a path ending in `/`), and return the local files.
+        """Download an object, or all objects in a folder (a path ending in `/`), and return the local files.
 
-        An object goes to `local`, or into it when that is a folder. Each file appears whole or not
-        at all, checked by SHA-256. Raises NotFound when there is nothing at `source`.
+        An object is written to `local`, or into it when that is a folder. Each file appears complete or not at all,
+        verified by SHA-256. Raises NotFound when there is nothing at `source`.
         """
         files = _plan_download(self, parse(source), local)
         meter = Meter(progress, total_bytes=sum(file.size for file in files), num_files=len(files))
@@ -84,18 +84,19 @@ class Store:
         return [Path(file.to) for file in files]
 
     def list(self, path: str) -> Iterator[ObjectOut]:
-        """Every object whose key begins with the path's key, sorted by key."""
+        """Yield all objects whose key starts with the path's key, sorted by key."""
         for listing in self._listings(parse(path), is_flat=True):
             yield from listing.objects
 
     def browse(self, path: str) -> Iterator[Union[str, ObjectOut]]:
-        """One level of a folder: the keys of its folders (ending in `/`) and its objects."""
+        """Yield one level of a folder: the keys of its folders (ending in `/`) and its objects."""
         for listing in self._listings(parse(path), is_flat=False):
             yield from listing.folders
             yield from listing.objects
 
     def page(self, path: str, *, after: str = "", limit: int = 1000, is_flat: bool = False) -> ListingOut:
-        """One page of a folder, of keys after `after`; with `is_flat` of all that begins with the path's key."""
+        """Return one page of a folder, of keys after `after`; with `is_flat`, of all keys that start with the path's
+        key."""
         where = parse(path)
         query: Query = {
             "prefix": where.key,
@@ -106,7 +107,7 @@ class Store:
         return self._http.get(f"/buckets/{where.bucket}/objects", ListingOut, query=query)
 
     def exists(self, path: str) -> bool:
-        """Whether there is such an object; for a path ending in `/`, whether anything is below it."""
+        """Whether the object exists; for a path ending in `/`, whether the folder contains any."""
         where = parse(path)
         if not where.key or where.key.endswith("/"):
             return next(self.list(path), None) is not None
@@ -117,11 +118,11 @@ class Store:
         return True
 
     def size(self, path: str) -> int:
-        """Bytes of an object. Raises NotFound."""
+        """Return the size of an object in bytes. Raises NotFound."""
         return self._about(parse(path)).size
 
     def delete(self, path: str) -> int:
-        """Delete an object, or everything below a path ending in `/`. Return how many there were."""
+        """Delete an object, or everything in a folder (a path ending in `/`). Return how many objects were deleted."""
         where = parse(path)
         if where.key.endswith("/"):
             answer = self._http.delete(f"/buckets/{where.bucket}/objects", DeletedOut, query={"prefix": where.key})
@@ -132,7 +133,7 @@ class Store:
         return answer.num_objects
 
     def empty(self, bucket: str) -> int:
-        """Delete everything in a bucket. Return how many objects there were."""
+        """Delete everything in a bucket. Return how many objects were deleted."""
         where = StorePath(bucket, "")
         return sum(self.delete(f"{where}{_key(entry)}") for entry in list(self.browse(str(where))))
 
@@ -140,15 +141,15 @@ class Store:
         return pages(self._http, "/buckets", BucketOut)
 
     def make_bucket(self, name: str, *, project: Optional[str] = None) -> BucketOut:
-        """Make a bucket in a project; in the first one that you may use when none is named."""
+        """Create a bucket in a project; by default in the first one that you may use."""
         return self._http.post("/buckets", BucketOut, body=MakeBucket(name=name, project=project))
 
     def move_bucket(self, name: str, project: str) -> BucketOut:
-        """Give a bucket to another project."""
+        """Move a bucket to another project."""
         return self._http.patch(f"/buckets/{quote_part(name)}", BucketOut, body=MoveBucket(project=project))
 
     def delete_bucket(self, name: str) -> None:
-        """Only when nothing is in it."""
+        """Delete an empty bucket."""
         self._http.send("DELETE", f"/buckets/{quote_part(name)}")
 
     def _about(self, where: StorePath) -> About:
@@ -156,7 +157,7 @@ class Store:
             with self._http.plain_errors():
                 return about_of(self._http.api.head(object_path(where.bucket, where.key)))
         except NotFound as error:
-            # an answer to HEAD has no body, so the server could not say what is missing
+            # a response to HEAD has no body that could say what is missing
             raise NotFound(f"there is no object {where}") from error
 
     def _listings(self, where: StorePath, *, is_flat: bool) -> Iterator[ListingOut]:
@@ -175,7 +176,7 @@ def parse(path: str) -> StorePath:
 
 
 def _key(entry: Union[str, ObjectOut]) -> str:
-    """A folder with its slash, or an object."""
+    """Key of a folder or an object."""
     return entry if isinstance(entry, str) else entry.key
 
 
@@ -206,7 +207,7 @@ def _plan_download(store: Store, source: StorePath, to: PathText) -> list[Incomi
         return [Incoming(source.bucket, source.key, str(target), about.size, about)]
     files = []
     for found in store.list(str(source)):
-        check_key(found.key)  # a server must not choose files outside of the folder
+        check_key(found.key)  # a server must not choose paths outside the folder
         files.append(Incoming(source.bucket, found.key, str(local / found.key[len(source.key) :]), found.size))
     if not files:
         raise NotFound(f"nothing is stored below {source}")

@@ -10,26 +10,26 @@ from danlu.wire.endpoints import EndpointLinkOut, EndpointOut, EndpointsOut, Ope
 
 
 class Endpoints:
-    """Ports of a job that a browser reaches while it runs."""
+    """Ports of a running job that are opened in a browser."""
 
     def __init__(self, http: Http, job_id: str) -> None:
         self._http = http
         self._path = f"/jobs/{job_id}/endpoints"
 
     def list(self) -> list[EndpointOut]:
-        """What is open, in the order in which it was opened."""
+        """Open endpoints, in the order in which they were opened."""
         return self._http.get(self._path, EndpointsOut).items
 
     def open(self, name: Union[str, int], *, is_shared: bool = False) -> EndpointOut:
-        """Open an endpoint, or change who may use it. Shared ones are for all who may submit to the job's project."""
+        """Open an endpoint, or change who may use it. Shared: all users who may submit jobs to the job's project."""
         return self._http.put(
             f"{self._path}/{quote_part(str(name))}", EndpointOut, body=OpenEndpoint(is_shared=is_shared)
         )
 
     def link(self, name: Union[str, int]) -> EndpointLinkOut:
-        """A link that lets one browser in, for a minute. It is for you alone."""
+        """Return a link that signs in one browser and is valid for a minute. For yourself only."""
         return self._http.post(f"{self._path}/{quote_part(str(name))}/links", EndpointLinkOut)
 
     def close(self, name: Union[str, int]) -> None:
-        """Close an endpoint. Quiet when it is not open."""
+        """Close an endpoint. Idempotent."""
         self._http.send("DELETE", f"{self._path}/{quote_part(str(name))}")

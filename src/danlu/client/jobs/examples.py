@@ -1,4 +1,4 @@
-"""`client.examples`: jobs to read, to copy and to run."""
+"""`client.examples`: jobs to read, copy and run."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ class Examples:
         self._jobs = jobs
 
     def list(self) -> Iterator[ExampleRow]:
-        """All of them, those to begin with first."""
+        """All examples, those for beginners first."""
         return pages(self._http, "/examples", ExampleRow)
 
     def get(self, name: str) -> ExampleOut:
-        """One with its files."""
+        """Return an example with its files."""
         return self._http.get(f"/examples/{quote_part(name)}", ExampleOut)
 
     def copy(self, name: str, folder: Union[str, os.PathLike[str]]) -> List[Path]:  # noqa: UP006
-        """Write the files of an example into a folder, which is made. Files that are there are never written over."""
+        """Write the files of an example into a folder, which is created. Existing files are never overwritten."""
         return write_example(self.get(name), Path(folder))
 
     def run(self, name: str, changes: Optional[Mapping[str, Any]] = None) -> Job:
-        """Submit an example, with some of the job's fields changed. Its code travels as that of any job.
+        """Submit an example, with some fields of the job changed. Its code is uploaded like that of any job.
 
             job = client.examples.run("ddp_images", {"nodes": 4})
 
-        Raise Conflict when it is none that runs as a job.
+        Raise Conflict when the example is not a job.
         """
         return submit_example(self._jobs, self.get(name), changes or {})
 
@@ -62,7 +62,7 @@ def submit_example(jobs: Jobs, example: ExampleOut, changes: Mapping[str, Any]) 
 def write_example(example: ExampleOut, folder: Path) -> list[Path]:
     targets = []
     for file in example.files:
-        check_key(file.path)  # whatever a server says, nothing is written outside of the folder
+        check_key(file.path)  # never write outside the folder, whatever the server returns
         targets.append(folder / file.path)
     taken = [target for target in targets if target.exists()]
     if taken:

@@ -1,4 +1,4 @@
-"""A job as the SDK hands it out: what was last known of it, and what can be done with it."""
+"""A job as the SDK returns it: its last known state, and what can be done with it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _POLL_SECONDS = 1.0
 
 
 class Job:
-    """A job. Its properties say what the server last told; `refresh()` asks again."""
+    """A job. Properties return what the server last reported; `refresh()` asks again."""
 
     def __init__(self, http: Http, known: Union[JobOut, JobSummary]) -> None:
         self._http = http
@@ -66,12 +66,12 @@ class Job:
 
     @property
     def reason(self) -> Reason:
-        """Why it waits, or why it ended."""
+        """Why it waits or ended."""
         return self._known.reason
 
     @property
     def said(self) -> Optional[Message]:
-        """What the reason's message says, with a code and parameters."""
+        """The reason's message as a code with parameters."""
         return self._known.said
 
     @property
@@ -80,12 +80,12 @@ class Job:
 
     @property
     def row(self) -> JobSummary:
-        """What a list shows of it."""
+        """The fields of a job in lists."""
         return self._known
 
     @property
     def details(self) -> JobOut:
-        """All that the server tells about it; fetched when the job came from a list."""
+        """All fields; fetched when the job came from a list."""
         if not isinstance(self._known, JobOut):
             self.refresh()
         assert isinstance(self._known, JobOut)
@@ -93,7 +93,7 @@ class Job:
 
     @property
     def output(self) -> str:
-        """Where its results are: `store://bucket/.../<job id>/`."""
+        """Store path of its results: `store://bucket/.../<job id>/`."""
         return self.details.output
 
     def refresh(self) -> Job:
@@ -101,10 +101,10 @@ class Job:
         return self
 
     def wait(self, timeout: Optional[float] = None) -> Job:
-        """Block until the job is over, whatever happens to the connection meanwhile.
+        """Block until the job has ended. Reconnects when the connection breaks.
 
-        Does not raise when the job failed: look at `state` and `reason`. Raises TimeoutError after
-        `timeout` seconds, and ServerUnreachable when the server stays away for five minutes.
+        Does not raise when the job failed: check `state` and `reason`. Raises TimeoutError after `timeout` seconds, and
+        ServerUnreachable when the server is unreachable for five minutes.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         for _ in self.watch(deadline):
@@ -113,7 +113,7 @@ class Job:
         return self
 
     def watch(self, deadline: Optional[float] = None) -> Iterator[Job]:
-        """This job, again and again, each time something about it has changed; ends when the job is over."""
+        """Yield this job each time it has changed, until it has ended."""
         try:
             for event in events(self._http, f"/jobs/{self.id}/watch", query=dict, deadline=deadline):
                 if event is not None and event.event == "job":
@@ -136,41 +136,40 @@ class Job:
         since: Optional[Since] = None,
         grep: Optional[str] = None,
     ) -> Iterator[LogLine]:
-        """Lines of all ranks, or of those that are named; of the newest attempt unless one is named.
+        """Yield lines of all ranks or the given ones, by default of the newest attempt.
 
-        With `follow`, continues until the job has ended, and resumes after a broken connection.
-        `since`: Unix seconds, a datetime, a timedelta or text such as `10m`. `grep`: a regular
-        expression, searched for on the server.
+        With `follow`, continues until the job has ended, and resumes after a broken connection. `since`: Unix seconds,
+        a datetime, a timedelta or text such as `10m`. `grep`: a regular expression, searched for on the server.
         """
         asked = log_query(follow=follow, rank=rank, attempt=attempt, tail=tail, since=since, grep=grep)
         return chain.from_iterable(read_batches(self._http, self.id, asked))
 
     def log_batches(self, asked: LogQuery) -> Iterator[list[LogLine]]:
-        """The same lines in the batches in which they arrived, for programs that forward them."""
+        """Yield the same lines in batches as they arrive, for programs that forward them."""
         return read_batches(self._http, self.id, asked)
 
     def raw_log(self, rank: int = 0, *, attempt: Optional[int] = None) -> Iterator[bytes]:
-        """One rank's log byte for byte, in pieces, up to where it is now."""
+        """Yield one rank's log byte for byte, up to its current end."""
         return read_raw(self._http, self.id, rank=rank, attempt=attempt)
 
     def log_piece(
         self, rank: int, offset: int, *, limit: Optional[int] = None, attempt: Optional[int] = None
     ) -> LogPiece:
-        """Bytes of one rank's log from an offset on: for reading a long log page by page, or from its end."""
+        """Return bytes of one rank's log from an offset, for reading a long log in pages or from its end."""
         return read_piece(self._http, self.id, rank=rank, attempt=attempt, offset=offset, limit=limit)
 
     def log_times(self, rank: int, offset: int = 0, *, attempt: Optional[int] = None) -> LogTimes:
-        """When one rank's log was written behind an offset: lengths that it had, and when. At most 1000 of them."""
+        """Return at most 1000 times at which one rank's log was written beyond an offset, with its length then."""
         query: Query = {"attempt": attempt, "offset": offset}
         return self._http.get(f"/jobs/{self.id}/logs/{rank}/times", LogTimes, query=query)
 
     def usage(self, *, attempt: Optional[int] = None, rank: Optional[Ranks] = None, points: int = 300) -> UsageOut:
-        """What its tasks use over time: cores, memory, bytes read and written, and what their devices do.
+        """Resource usage of its tasks over time: cores, memory, I/O and devices.
 
             for task in job.usage().tasks:
                 print(task.rank, task.lines["memory"].highest)
 
-        Of the newest attempt unless one is named; in so many points at most.
+        By default of the newest attempt; with at most `points` points per line.
         """
         ranks = None if rank is None else [rank] if isinstance(rank, int) else list(rank)
         return self._http.get(
@@ -180,23 +179,23 @@ class Job:
     def terminal(
         self, rank: int = 0, *, command: Optional[Sequence[str]] = None, size: Optional[Size] = None
     ) -> Terminal:
-        """Start a command in a running task, beside the task's own; a shell when none is named.
+        """Start an additional command in a running task, by default a shell.
 
         With a size it has a terminal. Raises WrongState when the task does not run.
         """
         return Terminal(self._http, self.id, rank=rank, command=command, size=size)
 
     def alerts(self) -> Iterator[AlertOut]:
-        """What was and is wrong with it, newest first."""
+        """Current and past alerts about it, newest first."""
         return list_alerts(self._http, job=self.id)
 
     @property
     def endpoints(self) -> Endpoints:
-        """Its ports that a browser reaches while it runs."""
+        """Its ports that can be opened in a browser while it runs."""
         return Endpoints(self._http, self.id)
 
     def view(self) -> Job:
-        """A small job that shows this one in TensorBoard, now that it is over; the same one while that runs."""
+        """Start a small job that shows this one, which has ended, in TensorBoard; if one runs, return it."""
         return Job(self._http, self._http.post(f"/jobs/{self.id}/viewers", JobOut))
 
     def events(self) -> Iterator[EventOut]:
@@ -204,30 +203,30 @@ class Job:
         return pages(self._http, f"/jobs/{self.id}/events", EventOut)
 
     def why(self) -> WhyOut:
-        """Why it waits, in full: what is missing, who is ahead, which limit, when there is room, what would help."""
+        """Explain in full why it waits: what is missing, jobs ahead, limits, when it may start, and what would help."""
         return self._http.get(f"/jobs/{self.id}/why", WhyOut)
 
     def stop(self) -> Job:
-        """Ask for its end. Returns at once; `wait()` waits for it. Quiet when the job is over."""
+        """Request a stop and return at once; use `wait()` to wait for it. Does nothing when the job has ended."""
         return self._do("stop")
 
     def pause(self) -> Job:
-        """Give its devices back; `resume()` puts it back in the queue."""
+        """Release its devices; `resume()` queues it again."""
         return self._do("pause")
 
     def resume(self) -> Job:
         return self._do("resume")
 
     def start(self) -> Job:
-        """Run a job that is over once more: same id, new attempt."""
+        """Run a job that has ended again: same id, new attempt."""
         return self._do("start")
 
     def delete(self) -> None:
-        """Forget the job and its logs. Its output stays in the store. Raises WrongState unless the job is over."""
+        """Delete the job and its logs. Its output stays in the store. Raises WrongState unless the job has ended."""
         self._http.send("DELETE", f"/jobs/{self.id}")
 
     def _do(self, verb: str) -> Job:
-        # wanting something twice is the same as wanting it once, except for a new attempt
+        # all of these are idempotent, except for starting a new attempt
         self._known = self._http.post(f"/jobs/{self.id}/{verb}", JobOut, is_repeatable=verb != "start")
         return self
 

@@ -1,4 +1,4 @@
-"""Job files: YAML in, values out, and the place in the file of whatever is wrong with them."""
+"""Read job files (YAML), and locate errors in them by line and column."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from danlu.errors import InvalidSpec
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML as its version 1.2 has it: `on` is a word and `1e-3` is a number, which both matter in a job file."""
+    """YAML 1.2: `on` is a string and `1e-3` is a number, which both matter in a job file."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}
 
@@ -44,7 +44,7 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _int)
 
 
 class JobFile:
-    """The values of a job file, and where each of them stands."""
+    """The values of a job file, and their positions."""
 
     def __init__(self, path: Path, values: dict[str, Any], root: Optional[Node]) -> None:
         self.path = path
@@ -53,12 +53,12 @@ class JobFile:
 
     @property
     def folder(self) -> Path:
-        """What a relative code folder is relative to."""
+        """Folder that a relative code folder is relative to."""
         return self.path.parent
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Give the place in the file to every InvalidSpec that comes out of the block."""
+        """Add the position in the file to every InvalidSpec that is raised in the block."""
         try:
             yield
         except InvalidSpec as error:
@@ -107,7 +107,7 @@ def parse_job_text(text: str, path: Path) -> JobFile:
 
 
 def parse_value(text: str) -> Any:
-    """Read one value as a job file would: `4` is a number, `true` a truth, `[1, 2]` a list, the rest text."""
+    """Parse one value as a job file would: `4` is a number, `true` a bool, `[1, 2]` a list, the rest text."""
     try:
         return yaml.load(text, Loader=_Loader)
     except (yaml.YAMLError, ValueError):
@@ -115,7 +115,7 @@ def parse_value(text: str) -> Any:
 
 
 def set_value(values: Mapping[str, Any], setting: str) -> dict[str, Any]:
-    """Return the values with `some.field=value` applied. Raise InvalidSpec when the text is not of this form."""
+    """Return the values with `some.field=value` applied. Raise InvalidSpec when the setting does not have this form."""
     name, equals, text = setting.partition("=")
     parts = name.strip().split(".")
     if not equals or not all(parts):
@@ -134,7 +134,7 @@ def _set(values: Mapping[str, Any], parts: list[str], value: Any, setting: str) 
 
 
 def _check_keys(node: Optional[Node], path: Path) -> None:
-    """A key that stands twice is a mistake: YAML readers keep the last one and say nothing."""
+    """Reject duplicate keys: YAML readers silently keep the last one."""
     if isinstance(node, SequenceNode):
         for item in node.value:
             _check_keys(item, path)
@@ -153,7 +153,7 @@ def _check_keys(node: Optional[Node], path: Path) -> None:
 
 
 def _find(node: Optional[Node], field: str) -> Optional[yaml.Mark]:
-    """Where a dotted field stands, or the nearest thing around it."""
+    """Find a dotted field, or the nearest element around it."""
     if node is None:
         return None
     if isinstance(node, MappingNode):
@@ -161,7 +161,7 @@ def _find(node: Optional[Node], field: str) -> Optional[yaml.Mark]:
             name = str(key.value)
             if field == name:
                 return _mark(key)
-            # names may hold dots themselves (store paths do), so compare, do not split
+            # names may contain dots themselves (store paths do), so compare prefixes instead of splitting
             if field.startswith(name + "."):
                 inner = _find(value, field[len(name) + 1 :]) if not isinstance(value, yaml.ScalarNode) else None
                 return inner or _mark(key)

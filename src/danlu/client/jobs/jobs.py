@@ -1,4 +1,4 @@
-"""`client.jobs`: submit, find, plan and end jobs."""
+"""`client.jobs`: submit, find, plan and stop jobs."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 Spec = Union[JobSpec, Mapping[str, Any], str, "os.PathLike[str]"]
-"""A job, its values, or the path of a job file."""
+"""A job, its values as a mapping, or the path of a job file."""
 
 
 class JobFilters(TypedDict, total=False):
-    """Which jobs to list; those that are left out do not matter."""
+    """Filters of lists of jobs."""
 
     state: Union[JobState, str, Iterable[Union[JobState, str]], None]
     name: Optional[str]
@@ -51,15 +51,14 @@ class Jobs:
         request_id: Optional[str] = None,
         **fields: Unpack[JobFields],
     ) -> Job:
-        """Submit a job: a job file, a JobSpec, a mapping, or fields as keywords (which win over those of `spec`).
+        """Submit a job: a job file, a JobSpec, a mapping, or fields as keywords (which override those of `spec`).
 
             client.jobs.submit("job.yml", nodes=4)
             client.jobs.submit(name="mnist", command="python train.py", code="./src", nodes=2, launch="ddp")
 
-        A local code folder, or a git repository, is uploaded by content first; `folder` is what a relative one is
-        relative to.
-        Raises InvalidSpec before anything is uploaded when a field cannot be used. A lost answer does
-        not make a second job: the request carries an id of its own.
+        A local code folder or a git repository is uploaded first; a relative one is relative to `folder`. Raises
+        InvalidSpec before anything is uploaded when a field is not valid. A retry after a lost response does not create
+        a second job: the request carries an id.
         """
         spec, folder = _read(spec, folder)
         values = with_code(self._http, prepare(spec, fields, folder=folder))
@@ -74,22 +73,22 @@ class Jobs:
         explain: bool = False,
         **fields: Unpack[JobFields],
     ) -> PlanOut:
-        """What every rank of such a job would see. Nothing is stored, started or uploaded.
+        """Return what each rank of the job would get. Nothing is stored, started or uploaded.
 
-        With `explain`, the answer's `explanation` says what everything in it is for.
+        With `explain`, the result's `explanation` describes everything in it.
         """
         spec, folder = _read(spec, folder)
         values = with_code(self._http, prepare(spec, fields, folder=folder), is_uploaded=False)
         return self._http.post("/jobs/plan", PlanOut, body=PlanJob(spec=values, explain=explain), is_repeatable=True)
 
     def get(self, job: str) -> Job:
-        """The job with this id, or the newest one of this name. Raises NotFound."""
+        """Return the job with this id, or the newest one with this name. Raises NotFound."""
         if not job.strip():
             raise InvalidInput("the name of the job is empty; give an id or a name", fields={"job": job})
         return Job(self._http, self._http.get(f"/jobs/{path_part(job)}", JobOut))
 
     def list(self, *, all: bool = True, limit: Optional[int] = None, **filters: Unpack[JobFilters]) -> Iterator[Job]:
-        """Jobs, newest first; page after page as they are read. With `all=False` those that are not over.
+        """Jobs, newest first; pages are fetched as needed. With `all=False`, only active jobs.
 
         client.jobs.list(owner="ada", project="vision", tags={"team": "a"}, limit=10)
         client.jobs.list(state=["failed", "stopped"], favourites=True)
@@ -113,19 +112,19 @@ class Jobs:
         return (Job(self._http, row) for row in islice(rows, limit))
 
     def stop(self, jobs: Iterable[Union[str, Job]]) -> SelectedOut:
-        """Ask for the end of many jobs in one request."""
+        """Request a stop of many jobs in one request."""
         return self._select("stop", jobs)
 
     def delete(self, jobs: Iterable[Union[str, Job]]) -> SelectedOut:
-        """Forget many jobs in one request; those that are not over are refused."""
+        """Delete many jobs in one request; active jobs are rejected."""
         return self._select("delete", jobs)
 
     def add_favourite(self, job: Union[str, Job]) -> FavouriteOut:
-        """Make a job a favourite of yours. Quiet when it is one."""
+        """Add a job to your favourites. Idempotent."""
         return self._http.put(f"/favourites/{path_part(_name(job))}", FavouriteOut)
 
     def remove_favourite(self, job: Union[str, Job]) -> None:
-        """Make a job no favourite of yours. Quiet when it is none."""
+        """Remove a job from your favourites. Idempotent."""
         self._http.send("DELETE", f"/favourites/{path_part(_name(job))}")
 
     def _select(self, verb: str, jobs: Iterable[Union[str, Job]]) -> SelectedOut:
@@ -142,7 +141,7 @@ def _name(job: Union[str, Job]) -> str:
 def _read(
     spec: Optional[Spec], folder: Optional[Path]
 ) -> tuple[Union[JobSpec, Mapping[str, Any], None], Optional[Path]]:
-    """The values of a job file, and the folder that its code is relative to."""
+    """Return the values of a job file, and the folder that its code is relative to."""
     if spec is None or isinstance(spec, (JobSpec, Mapping)):
         return spec, folder
     job_file = read_job_file(Path(spec))
@@ -150,5 +149,5 @@ def _read(
 
 
 def path_part(text: str) -> str:
-    """Make a name safe to stand in a path."""
+    """Quote a name as a segment of a path."""
     return quote(text, safe="")

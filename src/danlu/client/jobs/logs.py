@@ -1,4 +1,4 @@
-"""Log lines of a job: read to the end or followed, resumed by offset, no byte lost and none twice."""
+"""Read or follow the log lines of a job. Resumes by offset, so that no byte is lost or repeated."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _LOOK_AGAIN_SECONDS = 1.0
 
 
 class LogLine(NamedTuple):
-    """One line of one rank. Prints as its text, which has no line end."""
+    """One line of one rank. `str()` returns its text, without the line end."""
 
     rank: int
     attempt: int
     offset: int
-    """Of its first byte in the rank's log."""
+    """Offset of its first byte in the rank's log."""
 
     text: str
 
@@ -36,11 +36,11 @@ class LogPiece(NamedTuple):
     """Bytes of one rank's log."""
 
     offset: int
-    """Of the first byte: later than asked for when that part was cut out of a very long log."""
+    """Offset of the first byte; larger than requested when that part was removed from a very long log."""
 
     data: bytes
     is_last: bool
-    """Whether nothing comes after them, and nothing will."""
+    """Whether the log is complete and has nothing after them."""
 
 
 class LogQuery(NamedTuple):
@@ -64,7 +64,7 @@ def log_query(
     grep: Optional[str],
     now: Optional[float] = None,
 ) -> LogQuery:
-    """Turn what people write into what is asked of the server."""
+    """Convert arguments of users into a query."""
     ranks = () if rank is None else (rank,) if isinstance(rank, int) else tuple(rank)
     if any(one < 0 for one in ranks):
         raise InvalidInput(f"rank {min(ranks)} is below 0", fields={"rank": str(min(ranks))})
@@ -72,10 +72,9 @@ def log_query(
 
 
 def read_batches(http: Http, job_id: str, asked: LogQuery) -> Iterator[list[LogLine]]:
-    """Lines of the job's newest attempt, or of the one that is asked for; as many at a time as came at a time.
+    """Yield lines of the requested attempt, by default the newest, in batches as they arrive.
 
-    While following without a fixed attempt, a new attempt of the job is followed as well,
-    until the job is over.
+    When following without a fixed attempt, continues with newer attempts until the job has ended.
     """
     attempt = asked.attempt
     while True:
@@ -89,7 +88,7 @@ def read_batches(http: Http, job_id: str, asked: LogQuery) -> Iterator[list[LogL
 
 
 def read_raw(http: Http, job_id: str, *, rank: int, attempt: Optional[int]) -> Iterator[bytes]:
-    """The bytes of one rank's log as they were written, up to where it is now."""
+    """Yield the bytes of one rank's log, up to its current end."""
     offset = 0
     while True:
         piece = read_piece(http, job_id, rank=rank, attempt=attempt, offset=offset)
@@ -102,7 +101,7 @@ def read_raw(http: Http, job_id: str, *, rank: int, attempt: Optional[int]) -> I
 def read_piece(
     http: Http, job_id: str, *, rank: int, attempt: Optional[int], offset: int, limit: Optional[int] = None
 ) -> LogPiece:
-    """Bytes of one rank's log from an offset on, as many as the server gives at once, or `limit`."""
+    """Return bytes of one rank's log from an offset: at most `limit`, or what the server sends at once."""
     query: Query = {"attempt": attempt, "offset": offset, "limit": limit}
     response = http.send("GET", f"/jobs/{job_id}/logs/{rank}", query=query)
     begin = int(response.headers.get("X-Danlu-Offset", offset))
@@ -118,7 +117,7 @@ def _read_attempt(http: Http, job_id: str, asked: LogQuery) -> Generator[list[Lo
             "follow": asked.follow,
             "rank": asked.ranks,
             "attempt": lines.attempt if lines.attempt is not None else asked.attempt,
-            # tail and since choose where to begin; once something came, offsets say where to go on
+            # tail and since select the start; after the first line, offsets say where to continue
             "tail": asked.tail if is_first else None,
             "since": asked.since,
             "grep": asked.grep,
@@ -140,7 +139,7 @@ def _read_attempt(http: Http, job_id: str, asked: LogQuery) -> Generator[list[Lo
 
 
 class _OpenLine(NamedTuple):
-    """A line whose end has not come. Its pieces are put together once: a line may have hundreds of MiB."""
+    """A line whose end has not arrived. Its pieces are joined only once, because a line may have hundreds of MiB."""
 
     rank: int
     attempt: int
@@ -152,7 +151,7 @@ class _OpenLine(NamedTuple):
 
 
 class _Lines:
-    """Puts the chunks of all ranks together to lines, and knows where each rank goes on."""
+    """Joins chunks into lines for all ranks, and tracks the next offset of each rank."""
 
     def __init__(self) -> None:
         self.attempt: Optional[int] = None
@@ -160,17 +159,17 @@ class _Lines:
         self._open: dict[int, _OpenLine] = {}
 
     def take(self, chunk: LogChunk) -> list[LogLine]:
-        """The lines that this chunk completes."""
+        """Return the lines that this chunk completes."""
         rank, attempt = chunk.rank, chunk.attempt
         known = self.next_offsets.get(rank, 0)
         if chunk.next_offset <= known:
-            return []  # came before the connection broke
+            return []  # received before the connection broke
         self.attempt = attempt
         self.next_offsets[rank] = chunk.next_offset
         begun = self._open.pop(rank, None)
         lines = []
         if begun is not None and chunk.offset != known:
-            lines.append(begun.whole())  # something was left out between the two: they are not one line
+            lines.append(begun.whole())  # part of the log was removed between the two, so they are different lines
             begun = None
         begun = begun or _OpenLine(rank, attempt, chunk.offset, [])
         first, *others = chunk.text.split("\n")
@@ -184,7 +183,7 @@ class _Lines:
         return lines
 
     def rest(self) -> list[LogLine]:
-        """Lines that were never ended."""
+        """Return unterminated last lines."""
         return [self._open.pop(rank).whole() for rank in sorted(self._open)]
 
 
@@ -193,7 +192,7 @@ def _num_bytes(text: str) -> int:
 
 
 def _next_attempt(http: Http, job_id: str, *, after: int) -> Optional[int]:
-    """Wait for the attempt after this one; None when the job is over without another."""
+    """Wait for the next attempt; None when the job has ended without one."""
     while True:
         job = http.get(f"/jobs/{job_id}", JobOut)
         if job.attempt > after:

@@ -1,4 +1,4 @@
-"""`client.templates`: parts of jobs to begin with."""
+"""`client.templates`: saved fields of jobs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Templates:
         self._http = http
 
     def list(self) -> Iterator[TemplateOut]:
-        """Your own, and those that are shared in your projects."""
+        """Your own templates, and those shared in your projects."""
         return pages(self._http, "/templates", TemplateOut)
 
     def get(self, name_or_id: str) -> TemplateOut:
-        """By id, or by name: your own first, else the newest shared one."""
+        """Return a template by id or by name: your own first, else the newest shared one."""
         found = [one for one in self.list() if name_or_id in (one.id, one.name)]
         if not found:
             raise NotFound(f"no template {name_or_id!r}; `danlu templates ls` shows them")
@@ -31,7 +31,7 @@ class Templates:
     def save(
         self, name: str, spec: Mapping[str, Any], *, project: Optional[str] = None, is_shared: bool = False
     ) -> TemplateOut:
-        """Keep fields of a job; your own template of that name in that project is replaced.
+        """Save fields of a job. Replaces your template of that name in that project.
 
         client.templates.save("8 NPUs", {"resources": {"device": "npu:8"}, "launch": "ascend"}, is_shared=True)
         """

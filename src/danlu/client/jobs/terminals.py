@@ -1,4 +1,4 @@
-"""A shell in a running task: read and written through plain requests."""
+"""A shell in a running task, over plain HTTP requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Size(NamedTuple):
 
 
 class Terminal:
-    """A command that runs in a task, beside the task's own. Use it as a context: it is closed at the end."""
+    """An additional command in a running task. Use it as a context manager, which closes it."""
 
     def __init__(
         self, http: Http, job_id: str, *, rank: int, command: Optional[Sequence[str]], size: Optional[Size]
@@ -35,7 +35,7 @@ class Terminal:
         opened = http.post(f"/jobs/{job_id}/terminals", TerminalOut, body=wanted)
         self._path = f"/jobs/{job_id}/terminals/{opened.id}"
         self.exit_code: Optional[int] = None
-        """Known once `output` has ended."""
+        """None until `output` has ended."""
 
     def __enter__(self) -> Terminal:
         return self
@@ -44,7 +44,7 @@ class Terminal:
         self.close()
 
     def output(self) -> Iterator[bytes]:
-        """What it prints, as it comes, until it ends."""
+        """Yield its output as it arrives, until it ends."""
         after = 0
         while self.exit_code is None:
             answer = self._http.get(f"{self._path}/output", TerminalOutput, query={"after": after})
@@ -53,14 +53,14 @@ class Terminal:
             after, self.exit_code = answer.next, answer.exit_code
 
     def write(self, data: bytes) -> None:
-        """Type something; nothing at all says that there is no more to come. Waits for a command that does not read."""
+        """Send input; b"" signals its end. Blocks while the command does not read."""
         if not data:
             self._write(b"")
         while data:
             data = data[self._write(data[:LARGEST_INPUT_BYTES]) :]
 
     def _write(self, data: bytes) -> int:
-        """Return how much was taken; at the end of input, once that was."""
+        """Return the number of bytes taken, at least one. For empty data, block until the end of input was taken."""
         body = TerminalInput(data=base64.b64encode(data).decode())
         while True:
             try:
@@ -77,7 +77,7 @@ class Terminal:
         self._http.send("PUT", f"{self._path}/size", body=TerminalSizeIn(rows=size.rows, columns=size.columns))
 
     def close(self) -> None:
-        """Hang up. Quiet when it is closed already."""
+        """Close the terminal. Idempotent."""
         try:
             self._http.send("DELETE", self._path)
         except NotFound:

@@ -1,4 +1,4 @@
-"""What jobs cost, by project and user."""
+"""Costs of jobs, by project and user."""
 
 from __future__ import annotations
 

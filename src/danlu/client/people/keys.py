@@ -1,4 +1,4 @@
-"""`client.keys`, and how a one-time link or a password becomes a key."""
+"""`client.keys`, and signing in with a one-time link or a password to create a key."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Keys:
         self._http = http
 
     def list(self, *, user: Optional[str] = None) -> Iterator[KeyOut]:
-        """Your own; for admins also those of another user."""
+        """Your own keys; admins can list those of another user."""
         return pages(self._http, "/keys", KeyOut, query={"user": user})
 
     def make(self, name: str = "", *, expires_in_days: Optional[int] = None, signs: bool = False) -> NewKeyOut:
-        """Make a key. Its `api_key` is shown this once. `signs`: for Tencent Cloud's SDK; what is before and behind the
-        dot are its secret id and its secret key."""
+        """Create a key. Its `api_key` is shown only once. `signs`: for Tencent Cloud's SDK; the parts before and after
+        the dot are its secret id and its secret key."""
         made = body(MakeKey, name=name, expires_in_days=expires_in_days, signs=signs)
         return self._http.post("/keys", NewKeyOut, body=made)
 
@@ -39,7 +39,7 @@ class Link(NamedTuple):
 
 
 def parse_link(text: str) -> Link:
-    """Read a one-time link, `http://host:port/signin?token=...`."""
+    """Parse a one-time link, `http://host:port/signin?token=...`."""
     parts = urlsplit(text.strip())
     tokens = parse_qs(parts.query).get("token", [])
     path, is_link, _ = parts.path.partition("/signin")
@@ -49,7 +49,7 @@ def parse_link(text: str) -> Link:
 
 
 def sign_in(url: str, credentials: SignIn, *, key_name: str) -> NewKeyOut:
-    """Open a session, make a key with it, and close the session again."""
+    """Open a session, create a key with it, and close the session."""
     http = Http(url, credentials=None)
     try:
         session = http.post("/session", SessionOut, body=credentials)

@@ -1,4 +1,4 @@
-"""`client.alerts()` and `client.notices`"""
+"""`client.alerts()` and `client.notices`."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from danlu.wire.monitoring.notices import NoticeOut, NoticesOut, NoticeWishes, N
 
 
 def list_alerts(http: Http, *, job: Optional[str] = None, is_open: Optional[bool] = None) -> Iterator[AlertOut]:
-    """Of one job, or of all that one sees."""
+    """Alerts of one job, or of all jobs that you can see."""
     if job is not None:
         return pages(http, f"/jobs/{quote_part(job)}/alerts", AlertOut)
     return pages(http, "/alerts", AlertOut, query={"open": None if is_open is None else str(is_open).lower()})
 
 
 class Notices:
-    """What you are told: ends of your jobs, and alerts about them."""
+    """Your notices: ended jobs of yours, and alerts about your jobs."""
 
     def __init__(self, http: Http) -> None:
         self._http = http
 
     def list(self) -> Iterator[NoticeOut]:
-        """Your own, newest first."""
+        """Your notices, newest first."""
         cursor: Optional[str] = None
         while True:
             page = self._http.get("/notices", NoticesOut, query={"cursor": cursor})
@@ -41,14 +41,14 @@ class Notices:
         return self._http.get("/notices", NoticesOut, query={"limit": 1}).num_unread
 
     def mark_read(self, up_to: int) -> None:
-        """Mark a notice, and all before it, as read."""
+        """Mark a notice and all earlier ones as read."""
         self._http.send("PUT", "/notices/read", body=body(ReadNotices, up_to=up_to))
 
     def wishes(self) -> NoticeWishesOut:
-        """Which events you get an e-mail for."""
+        """Return the events for which you get an e-mail."""
         return self._http.get("/notices/wishes", NoticeWishesOut)
 
     def set_wishes(self, email: Sequence[Union[EventKind, str]]) -> NoticeWishesOut:
-        """Choose the events that you get an e-mail for; with none, no e-mail is sent."""
+        """Set the events for which you get an e-mail; empty for none."""
         wanted = body(NoticeWishes, email=list(email))
         return self._http.put("/notices/wishes", NoticeWishesOut, body=wanted)

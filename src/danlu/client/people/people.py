@@ -36,14 +36,14 @@ class People:
         return self._http.post("/registrations", RegisteredOut, body=made)
 
     def list(self) -> Iterator[UserOut]:
-        """All users for admins; for others, themselves and the members of their projects."""
+        """All users for admins; other users see themselves and the members of their projects."""
         return pages(self._http, "/users", UserOut)
 
     def get(self, name: str) -> UserOut:
         return self._http.get(_path(name), UserOut)
 
     def waiting(self) -> Iterator[RegistrationOut]:
-        """Registrations; for admins."""
+        """Pending registrations; for admins."""
         return pages(self._http, "/registrations", RegistrationOut)
 
     def approve(
@@ -55,7 +55,7 @@ class People:
         role: str = "member",
         link: Optional[str] = None,
     ) -> UserOut:
-        """Approve a registration, by its id, or by the name when only one requests it."""
+        """Approve a registration by its id, or by its name if that is unique."""
         made = body(Approve, name=name, project=project, role=role, link=link)
         path = f"/registrations/{quote_part(self._registration(who))}/approve"
         return self._http.post(path, UserOut, body=made)
@@ -73,7 +73,7 @@ class People:
         project: Optional[str] = None,
         role: str = "member",
     ) -> LinkOut:
-        """Make an account; the link opens it, once, within a day."""
+        """Create an account. The returned link signs in once, within a day."""
         made = body(Invite, name=name, full_name=full_name, email=email, is_admin=is_admin, project=project, role=role)
         return self._http.post("/users", LinkOut, body=made)
 
@@ -89,7 +89,7 @@ class People:
         return self._http.patch(_path(name), UserOut, body=made)
 
     def disable(self, name: str, *, stops_jobs: bool = False) -> UserOut:
-        """End the user's sessions, links and keys at once. Jobs keep running unless they are stopped too."""
+        """Revoke the user's sessions, links and keys at once. Jobs keep running unless `stops_jobs`."""
         made = body(Disable, stops_jobs=stops_jobs)
         return self._http.post(f"{_path(name)}/disable", UserOut, body=made, is_repeatable=True)
 
@@ -97,7 +97,7 @@ class People:
         return self._http.post(f"{_path(name)}/enable", UserOut, is_repeatable=True)
 
     def reset(self, name: str, *, ends_access: bool = False) -> LinkOut:
-        """A link with which the user signs in, once, and chooses a new password."""
+        """Return a link with which the user signs in once and sets a new password."""
         return self._http.post(f"{_path(name)}/link", LinkOut, body=body(MakeLink, ends_access=ends_access))
 
     def _registration(self, who: str) -> str:

@@ -43,32 +43,32 @@ class Projects:
         return self._change(name, body(ChangeProject, description=description))
 
     def archive(self, name: str) -> ProjectOut:
-        """Make it read-only."""
+        """Make a project read-only."""
         return self._change(name, body(ChangeProject, is_archived=True))
 
     def unarchive(self, name: str) -> ProjectOut:
         return self._change(name, body(ChangeProject, is_archived=False))
 
     def delete(self, name: str) -> None:
-        """Only when nothing is in it; the error says what is."""
+        """Delete an empty project; the error lists what it contains."""
         self._http.send("DELETE", _path(name))
 
     def invite(self, name: str, user: str, role: str = "member") -> InvitationOut:
-        """Invite a user. The answer is the same whether a user of that name exists or not."""
+        """Invite a user. The response does not reveal whether the user exists."""
         made = body(InviteMember, user=user, role=role)
         return self._http.post(f"{_path(name)}/invitations", InvitationOut, body=made)
 
     def invitations(self, name: Optional[str] = None) -> Iterator[InvitationOut]:
-        """Who is invited to a project, for its owners; without a name, what you are invited to."""
+        """Invitations to a project, for its owners; without a name, your own."""
         path = "/invitations" if name is None else f"{_path(name)}/invitations"
         return pages(self._http, path, InvitationOut)
 
     def withdraw(self, name: str, user: str) -> None:
-        """Take an invitation back."""
+        """Withdraw an invitation."""
         self._http.send("DELETE", f"{_path(name)}/invitations/{quote_part(user)}")
 
     def accept(self, name: str) -> ProjectOut:
-        """Become a member of a project that you are invited to."""
+        """Accept an invitation, and so become a member."""
         return self._http.post(f"/invitations/{self._invitation(name)}/accept", ProjectOut)
 
     def decline(self, name: str) -> None:
@@ -76,11 +76,11 @@ class Projects:
         self._http.send("DELETE", f"/invitations/{self._invitation(name)}")
 
     def set_default(self, name: str) -> None:
-        """Choose where your jobs, buckets and runs go that name no project."""
+        """Set the project for your jobs, buckets and runs that name none."""
         self._http.send("PUT", "/me/default-project", body=body(SetDefaultProject, project=name))
 
     def set_member(self, name: str, user: str, role: str = "member") -> ProjectOut:
-        """Change the role of a member: owner, member or viewer. Admins can add any user this way; others invite."""
+        """Set the role of a member: owner, member or viewer. Admins can add any user this way; owners must invite."""
         path = f"{_path(name)}/members/{quote_part(user)}"
         return self._http.put(path, ProjectOut, body=body(SetMember, role=role))
 

@@ -1,4 +1,4 @@
-"""`client.quotas`: how much a project and its people may hold, and how much is in use."""
+"""`client.quotas`: quotas of projects and their members, and holdings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Quotas:
     def set(
         self, project: str, quota: Optional[Amounts] = None, *, users: Optional[Mapping[str, Amounts]] = None
     ) -> QuotasOut:
-        """Replace the quota of the project, of some of its users, or both; what is not named has no limit afterwards.
+        """Replace the quota of the project, of some of its users, or both; resources that are not named get no limit.
 
         client.quotas.set("vision", {"npu": 64, "memory": "2TB"}, users={"ann": {"npu": 16}})
         """
@@ -35,7 +35,7 @@ class Quotas:
     def change(
         self, project: str, quota: Mapping[str, Union[float, str, None]], *, user: Optional[str] = None
     ) -> QuotasOut:
-        """Change what is named in the quota of the project, or of one of its users; None lifts a limit.
+        """Change the named resources in the quota of the project or of one of its users; None removes a limit.
 
         client.quotas.change("vision", {"npu": 64, "memory": None})
         """

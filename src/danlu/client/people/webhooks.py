@@ -1,4 +1,4 @@
-"""`client.webhooks`"""
+"""`client.webhooks`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from danlu.wire.monitoring.webhooks import AddWebhook, DeliveryOut, NewWebhookOu
 
 
 class Webhooks:
-    """Addresses of yours that are told of events."""
+    """Your addresses that events are sent to."""
 
     def __init__(self, http: Http) -> None:
         self._http = http
 
     def list(self) -> list[WebhookOut]:
-        """Your own, oldest first."""
+        """Your webhooks, oldest first."""
         return self._http.get("/webhooks", WebhooksOut).items
 
     def add(
@@ -31,7 +31,7 @@ class Webhooks:
         scope: Union[HookScope, str] = HookScope.MINE,
         project: Optional[str] = None,
     ) -> NewWebhookOut:
-        """Add an address. The `secret` of the answer signs what is sent to it, and is shown this once."""
+        """Add a webhook. The `secret` in the response signs what is sent, and is shown only once."""
         chosen = None if kinds is None else list(kinds)
         wanted = body(AddWebhook, url=url, scope=scope, project=project, kinds=chosen)
         return self._http.post("/webhooks", NewWebhookOut, body=wanted)
@@ -40,9 +40,9 @@ class Webhooks:
         self._http.send("DELETE", f"/webhooks/{quote_part(webhook_id)}")
 
     def test(self, webhook_id: str) -> DeliveryOut:
-        """Have an event of the kind `test` sent."""
+        """Send an event of kind `test`."""
         return self._http.post(f"/webhooks/{quote_part(webhook_id)}/test", DeliveryOut)
 
     def deliveries(self, webhook_id: str) -> Iterator[DeliveryOut]:
-        """What was sent, newest first."""
+        """Deliveries, newest first."""
         return pages(self._http, f"/webhooks/{quote_part(webhook_id)}/deliveries", DeliveryOut)

@@ -1,4 +1,4 @@
-"""Jobs of other platforms become jobs of Danlu: their JSON in, the fields of a job out."""
+"""Convert JSON descriptions of jobs of other platforms into fields of a Danlu job."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLATFORMS = {"ti-one": "ti_one", "apulis": "apulis", "modelarts": "modelarts"}
 
 
 def read_foreign_job(path: Path, platform: str) -> Converted:
-    """Read a JSON file and convert it. Raise InvalidSpec naming what is wrong or not known."""
+    """Read a JSON file and convert it. Raise InvalidSpec naming what is wrong or unknown."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -27,7 +27,7 @@ def read_foreign_job(path: Path, platform: str) -> Converted:
 
 
 def convert(values: Mapping[str, Any], platform: str) -> Converted:
-    """The job that a platform's JSON describes. A field that is not known is an error: all of them are named."""
+    """Convert a platform's JSON. Unknown fields are an error that names all of them."""
     if platform not in PLATFORMS:
         raise InvalidSpec(f"no platform {platform!r}{suggestion(platform, list(PLATFORMS))}")
     fields = Fields(values)

@@ -7,7 +7,7 @@ from typing import Any
 from danlu.client.jobs.foreign.fields import Fields, pairs
 
 TYPES = {"": False, "RegularJob": False, "PSDistJob": True}
-"""Job type -> whether it has several nodes."""
+"""Job type -> whether it runs on several nodes."""
 
 PROGRAMS = {"ssh": "ssh", "ipython": "jupyter", "tensorboard": "tensorboard"}
 IMAGE_PASSWORD = "IMAGE_PASSWORD"
@@ -65,7 +65,7 @@ def job(fields: Fields) -> dict[str, Any]:
 
 
 def _endpoints(fields: Fields) -> list[str]:
-    """What is to be reached: programs that Danlu has too, and ports. Others are told."""
+    """Programs that Danlu has too, and ports. Others are reported as unused."""
     found = [word.strip() for word in fields.text("interactivePorts").split(",") if word.strip()]
     wanted = fields.take("endpoints", [])
     if not isinstance(wanted, list):
@@ -81,7 +81,7 @@ def _endpoints(fields: Fields) -> list[str]:
 
 
 def _login(fields: Fields) -> dict[str, Any]:
-    """The first registry with a user name."""
+    """Login for the first registry with a user name."""
     for row in fields.object("plugins").objects("imagePull"):
         row.not_used(("registry",))
         user, password = row.text("username"), row.text("password")

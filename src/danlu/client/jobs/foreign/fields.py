@@ -1,4 +1,4 @@
-"""Fields of another platform's JSON, taken one by one, so that unknown fields can be named."""
+"""Read another platform's JSON field by field, so that unknown fields can be reported."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Converted(NamedTuple):
     """The fields of a job."""
 
     unused: list[str]
-    """Fields of the file that have a value and mean nothing here."""
+    """Fields of the file that have a value but no effect in Danlu."""
 
 
 class Fields:
-    """An object of the file."""
+    """An object in the file."""
 
     def __init__(self, values: Any, place: str = "") -> None:
         if not isinstance(values, Mapping):
@@ -31,7 +31,7 @@ class Fields:
         self._unused: list[str] = []
 
     def take(self, name: str, default: Any = None) -> Any:
-        """The value of a field, or the default when it has none."""
+        """Return the value of a field, or the default when it has none."""
         value = self._values.pop(name, None)
         return default if value is None else value
 
@@ -64,7 +64,7 @@ class Fields:
         return [self._add(Fields(row, f"{self._named(name)}.{number}")) for number, row in enumerate(rows)]
 
     def not_used(self, names: Iterable[str]) -> None:
-        """Fields that are known and mean nothing here; those that have a value are told."""
+        """Mark fields as known and without effect in Danlu; those that have a value are reported."""
         for name in names:
             if self._values.pop(name, None) not in UNSET:
                 self._unused.append(self._named(name))
@@ -73,7 +73,7 @@ class Fields:
         self._unused.append(told)
 
     def left(self) -> list[str]:
-        """Fields that were not taken."""
+        """Return the fields that were not read."""
         own = [self._named(name) for name in self._values]
         return [*own, *(name for one in self._inner for name in one.left())]
 

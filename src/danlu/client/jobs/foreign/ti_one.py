@@ -1,4 +1,4 @@
-"""TI-ONE: the request of CreateTrainingTask, as its API has it."""
+"""TI-ONE: the JSON of a CreateTrainingTask request."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def job(fields: Fields) -> dict[str, Any]:
 
 
 def _commands(fields: Fields) -> dict[str, str]:
-    """Plain, or as JSON in base64, as the platform's SDK sends them."""
+    """Start commands, either plain or as JSON in base64, which the platform's SDK sends."""
     encoded = fields.object("EncodedStartCmdInfo").text("StartCmdInfo")
     plain = fields.object("StartCmdInfo")
     if encoded:
@@ -89,7 +89,7 @@ def _machines(fields: Fields, commands: dict[str, str]) -> dict[str, Any]:
 
 
 def _ray_roles(groups: list[tuple[str, dict[str, Any]]], command: str) -> dict[str, Any]:
-    """The head runs the command; every group of workers is a role of its own."""
+    """Return the roles: the head runs the command, and every group of workers becomes a role."""
     workers = [group for role, group in groups if role != "head"]
     names = ["worker", *(f"worker{number}" for number in range(2, len(workers) + 1))]
     head = next(group for role, group in groups if role == "head")
