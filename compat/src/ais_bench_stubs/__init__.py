@@ -1,1 +1,1 @@
-"""`ais-bench-stubs test|stop`: AIS-Bench's stubs for ModelArts, with Danlu as the cluster."""
+"""`ais-bench-stubs test|stop`: AIS-Bench's stubs for ModelArts, running on Danlu."""

@@ -1,4 +1,4 @@
-"""The command. Exit codes are those of AIS-Bench: 0 ok, 1 configuration, 2 training, 4 results."""
+"""The command line. Exit codes are those of AIS-Bench: 0 ok, 1 configuration, 2 training, 4 results."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _test(training: Training, folder: Path, *, limit_seconds: float) -> int:
 
 
 def _report(training: Training, found: Result, told: dict[str, Any]) -> int:
-    """To the Tester, until it takes the record."""
+    """Report the record to the Tester, if one is configured; return the exit code."""
     assert training.job is not None
     try:
         place = report(told, found, job=training.job, suite=training.name, who=training.who)

@@ -1,4 +1,4 @@
-"""The two files that a tester fills in, read as they are: modelarts_config.py and config.sh."""
+"""Read the two files that a tester fills in, unchanged: modelarts_config.py and config.sh."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHELL_LIMIT_SECONDS = 60.0
 
 class Stubs(NamedTuple):
     folder: Path
-    """The package: what holds `code/`, `log/` and `result/`."""
+    """The package: contains `code/`, `log/` and `result/`."""
 
     code: Path
     """The training code, with the boot file and ma-pre-start.sh."""
@@ -35,7 +35,7 @@ class InvalidConfig(Exception):
 
 
 class AttributeDict(dict[str, Any]):
-    """What `easydict.EasyDict` is to these files, where that is not installed."""
+    """Replacement for `easydict.EasyDict` if that is not installed."""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -45,7 +45,7 @@ class AttributeDict(dict[str, Any]):
 
 
 def read_stubs(folder: Path) -> Stubs:
-    """Raise InvalidConfig naming the file and what is wrong with it."""
+    """Read both files. Raises InvalidConfig with the name of the file and the error."""
     config = next((folder / name for name in FOLDERS if (folder / name / PYTHON_CONFIG).is_file()), None)
     if config is None:
         raise InvalidConfig(f"no {' or '.join(f'{name}/{PYTHON_CONFIG}' for name in FOLDERS)} in {folder}")
@@ -70,7 +70,7 @@ def read_stubs(folder: Path) -> Stubs:
 
 
 def read_python(path: Path) -> dict[str, Any]:
-    """The names that the file defines."""
+    """Execute the file and return the names that it defines."""
     needs_easydict = "easydict" not in sys.modules and not _has_easydict()
     if needs_easydict:
         module = ModuleType("easydict")
@@ -86,11 +86,11 @@ def read_python(path: Path) -> dict[str, Any]:
 
 
 def read_shell(path: Path) -> dict[str, str]:
-    """The variables that config.sh exports, as bash sees them. Empty when there is no such file."""
+    """Return the variables that config.sh exports under bash; empty if the file does not exist."""
     if not path.is_file():
         return {}
     script = 'set -a; . "$0" >/dev/null && env -0'
-    # nothing of one's own shell: what is not in the file is off
+    # an empty environment: only variables of the file count
     words = ["env", "-i", "bash", "-c", script, str(path.resolve())]
     try:
         done = subprocess.run(
@@ -105,7 +105,7 @@ def read_shell(path: Path) -> dict[str, str]:
 
 
 def _boot(session: Mapping[str, Any]) -> str:
-    """The boot file from the code folder on."""
+    """Return the path of the boot file relative to the code folder."""
     code, boot = str(session.get("code_dir", "")), str(session.get("boot_file", ""))
     if not code or not boot.startswith(code.rstrip("/") + "/"):
         raise InvalidConfig(f"boot_file: expected a file below code_dir {code!r}, got {boot!r}")

@@ -1,4 +1,4 @@
-"""The record of a test: kept in `result/`, and reported to a Tester where one is named."""
+"""The record of a test: stored in `result/`, and reported to a Tester if one is configured."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from danlu.bench.suite import Better
 from danlu.client import Client, Job
 
 URL, KEY, BUCKET = "DANLU_TESTER_URL", "DANLU_TESTER_KEY", "DANLU_TESTER_BUCKET"
-"""Variables that name the collecting server, a key of it, and the bucket there (`main` when left out)."""
+"""Variables with the URL of the Tester, an API key for it, and its bucket (default `main`)."""
 
 LIMIT_SECONDS = 3600.0
-"""How long a Tester that is away is asked again."""
+"""How long to retry while the Tester does not answer."""
 
 
 def record(found: Result, began: datetime, ended: datetime) -> dict[str, Any]:
-    """`train_result_info` as AIS-Bench has it; nobody measures power here, nor when data was loaded."""
+    """Return AIS-Bench's `train_result_info`. Power and data loading times are not measured."""
     times = {"start_time": f"{began:%Y-%m-%d %H:%M:%S}", "end_time": f"{ended:%Y-%m-%d %H:%M:%S}"}
     numbers = ("average_power", "max_power", "energy_consumption", "efficientcy", "resource_util_ratio")
     return {
@@ -44,7 +44,7 @@ def keep(folder: Path, found: Result, told: dict[str, Any]) -> None:
 
 
 def report(told: dict[str, Any], found: Result, *, job: Job, suite: str, who: Callable[[], str]) -> Optional[str]:
-    """Post the record to the Tester and return where it is there; None when no Tester is named."""
+    """Post the record to the Tester; return its location there, None if no Tester is configured."""
     url, key = os.environ.get(URL), os.environ.get(KEY)
     if not url or not key:
         return None

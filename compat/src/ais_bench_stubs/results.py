@@ -1,4 +1,4 @@
-"""What the ranks left below train_url, added up by the book: every number has to be there."""
+"""Sum up the results that the ranks stored below train_url, by AIS-Bench's rules. Every rank must have one."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from statistics import mean
 from typing import Callable, NamedTuple
 
 Read = Callable[[str], str]
-"""The content of a file below train_url. Raises FileNotFoundError."""
+"""Returns the content of a file below train_url. Raises FileNotFoundError."""
 
 
 class MissingResult(Exception):
-    """A rank left nothing, or no number."""
+    """A rank stored no result, or one that is not a number."""
 
 
 class Result(NamedTuple):
@@ -19,7 +19,7 @@ class Result(NamedTuple):
     accuracy: float
     num_ranks: int
     lines: list[str]
-    """As AIS-Bench prints them."""
+    """In AIS-Bench's output format."""
 
 
 def normal(read: Read, *, num_ranks: int) -> Result:
@@ -32,7 +32,7 @@ def normal(read: Read, *, num_ranks: int) -> Result:
 
 
 def single_servers(read: Read, *, num_servers: int, per_server: int) -> Result:
-    """Every server by itself: the sum of its cards, then the mean over servers."""
+    """Single-server mode: the sum over the devices of each server, then the mean over servers."""
     lines: list[str] = []
     sums, accuracies = [], []
     for server in range(num_servers):
@@ -52,7 +52,7 @@ def _of_server(read: Read, server: int, per_server: int) -> Iterator[float]:
 
 
 def _accuracy(read: Read, server: int) -> float:
-    """Beside the folders of the servers, or in that of the server."""
+    """Read the accuracy of a server: beside the folders of the servers, or in its own folder."""
     name = f"accuracy_{server}.json"
     try:
         return _number(read, name, f"server {server}")

@@ -1,4 +1,4 @@
-"""Starting the training that the configuration describes, following it, and reading what came of it."""
+"""Run the training that the configuration describes: start, follow, read results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TrainingFailed(Exception):
 
 
 class Training:
-    """One test: `start`, `follow`, `result`; `stop` at any time."""
+    """A test: call `start`, `follow`, `result`; `stop` at any time."""
 
     def __init__(self, stubs: Stubs, say: Say) -> None:
         self._stubs, self._say = stubs, say
@@ -56,14 +56,14 @@ class Training:
 
     @property
     def name(self) -> str:
-        """Of the job, as configured."""
+        """The configured name of the job."""
         return str(self._config["job_name"])
 
     def who(self) -> str:
         return self._danlu.me().name
 
     def start(self) -> None:
-        """Upload the code and start the job. Raise TrainingFailed with the reason when it is refused."""
+        """Upload the code and start the job. Raises TrainingFailed with the reason if the job is rejected."""
         set_single_server(self._stubs.code / PRE_START, is_on=self._stubs.is_single_server)
         self._say(f"get valid train_instance_types:{FirstEstimator.get_train_instance_types(self.session)}")
         try:
@@ -73,7 +73,7 @@ class Training:
             raise TrainingFailed(f"failed to run job on modelarts, msg {error.message}") from error
 
     def follow(self, *, limit_seconds: float) -> None:
-        """Until the job is over; its state is told when it changes. Logs are kept in `log/`. Raise TimeoutError."""
+        """Wait for the end of the job and print state changes; store logs in `log/`. Raises TimeoutError."""
         assert self.job is not None
         told = ""
         for _ in self.job.watch(time.monotonic() + limit_seconds):
@@ -89,7 +89,7 @@ class Training:
         self._say(f"task succeeded, total time {duration_ms(self.job) // 1000}(s)")
 
     def result(self) -> results.Result:
-        """Raise MissingResult naming the rank."""
+        """Return the results. Raises MissingResult with the rank."""
         assert self.job is not None
         details = self.job.details
         per_server = int(str(details.device).rpartition(":")[2] or 1)
@@ -98,7 +98,7 @@ class Training:
         return results.normal(self._read, num_ranks=details.nodes * per_server)
 
     def stop(self) -> None:
-        """Stop the newest job of the configured name; say so when there is nothing to stop."""
+        """Stop the newest job of the configured name; print a message if there is nothing to stop."""
         job = self.job or self._newest()
         if job is None:
             self._say("find no match version return")
@@ -180,7 +180,7 @@ class Training:
 
 
 def set_single_server(script: Path, *, is_on: bool) -> None:
-    """As AIS-Bench does: a line of an earlier test goes, and a new one comes if the mode is on."""
+    """Like AIS-Bench: remove the line of an earlier test, and add it if the mode is on."""
     before = script.read_text(encoding="utf-8") if script.exists() else "#!/bin/bash\n"
     lines = [line for line in before.splitlines() if "SINGLESERVER_MODE=" not in line]
     if is_on:

@@ -1,4 +1,4 @@
-"""Which server, and whose key."""
+"""The server and credentials to use."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from danlu.inside import inside_job
 
 KEY_PREFIX = "dk-"
 _CLOUD = re.compile(r"(obs|iam|modelarts)[.-]|.*\.(myhuaweicloud\.com|ovaijisuan\.com)$")
-"""Hosts of the cloud, which a configuration may still name: they do not get a Danlu key."""
+"""Hosts of the cloud, which a configuration may still name. A Danlu key is not sent to them."""
 
 
 def open_client(access_key: Optional[str], secret_key: Optional[str], server: Optional[str] = None) -> Client:
-    """Inside a job its own identity. Elsewhere a Danlu key as its two halves, `dk-...` and what comes behind the dot,
-    for `server` if that is given; else what `danlu login` keeps: keys and addresses of the cloud are not used."""
+    """Inside a job, use the job's identity. Elsewhere, use a Danlu key given as two halves (`dk-...` and the part after
+    the dot), for `server` if given, else the login of `danlu login`: keys and addresses of the cloud are ignored."""
     if inside_job() is not None or not (access_key and secret_key and access_key.startswith(KEY_PREFIX)):
         return Client()
     return Client(url=_address(server), api_key=f"{access_key}.{secret_key}")

@@ -1,4 +1,4 @@
-"""`modelarts.estimator.Estimator`: the first ModelArts. A job of a name has versions V1, V2, ..."""
+"""`modelarts.estimator.Estimator`: the first version of ModelArts. A job name has versions V1, V2, ..."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Estimator:
         output_path: Optional[str] = None,
         **told: Any,
     ) -> None:
-        """`told` is what describes the job: framework, code, boot file, hyperparameters, machines."""
+        """`told` describes the job: framework, code, boot file, hyperparameters, machines."""
         self._danlu = modelarts_session.danlu
         self._told = told
         self._output = output_path
@@ -36,7 +36,7 @@ class Estimator:
     def fit(
         self, inputs: Optional[str] = None, wait: bool = True, job_name: Optional[str] = None, **options: Any
     ) -> Estimator:
-        """Start the job; with `wait`, return when it is over. What is wrong with it is in `get_job_info`."""
+        """Start the job; with `wait`, wait for its end. `get_job_info` reports failures."""
         del options
         return self._start(inputs, wait, str(job_name or "modelarts-job"))
 
@@ -77,7 +77,7 @@ class Estimator:
 
     @property
     def job(self) -> Optional[Job]:
-        """The job of Danlu."""
+        """The Danlu job."""
         return self._job
 
     @staticmethod
@@ -89,7 +89,7 @@ class Estimator:
         search_content: str = "",
         **options: Any,
     ) -> dict[str, Any]:
-        """The jobs of a name, newest version first."""
+        """Return the jobs of a name, newest version first."""
         del order, options
         found = list(versions(modelarts_session.danlu, search_content))
         shown = found[(page - 1) * per_page : page * per_page]

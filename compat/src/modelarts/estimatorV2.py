@@ -1,4 +1,4 @@
-"""`modelarts.estimatorV2.Estimator`: the second ModelArts. Inputs and outputs are folders of the job."""
+"""`modelarts.estimatorV2.Estimator`: the second version of ModelArts. Inputs and outputs are folders of the job."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOT_A_FOLDER = "ModelArts.2791"
 
 
 class JobInstance:
-    """A job that was started, or the reason why it could not be."""
+    """A started job, or the reason why it could not be started."""
 
     def __init__(self, danlu: Client, job: Optional[Job], *, output: str = "", problem: str = "") -> None:
         self._danlu, self.job = danlu, job
@@ -40,7 +40,7 @@ class JobInstance:
         return stop(self._danlu, self.job)
 
     def _copy_outputs(self, job: Job) -> None:
-        """The results are the job's own, in its output; scripts look for them in the folder that they named."""
+        """Copy the results from the job's output to the folder that the script named, where it looks for them."""
         if self._is_copied:
             return
         with tempfile.TemporaryDirectory(prefix="modelarts-") as folder:
@@ -61,7 +61,7 @@ class Estimator:
         outputs: Sequence[OutputData] = (),
         **told: Any,
     ) -> None:
-        """`told` is what describes the job: framework, parameters, machines."""
+        """`told` describes the job: framework, parameters, machines."""
         self._danlu = session.danlu
         self._files, self._outputs, self._told = training_files, tuple(outputs), told
 
@@ -93,7 +93,7 @@ class Estimator:
 
     @staticmethod
     def control_job_by_id(session: Session, job_id: str) -> dict[str, Any]:
-        """Stop a job; quiet when it is over."""
+        """Stop a job; does nothing if it has ended."""
         return stop(session.danlu, session.danlu.jobs.get(job_id))
 
     def _values(self, inputs: Sequence[InputData], name: str) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class Estimator:
         values = job_values(told, version="V1")
         values["data"] = {store_path(one.obs_path): one.name for one in inputs}
         if self._outputs:
-            # below the folder that was named: the job's own results stay apart from what else is there
+            # below the named folder, separate from other files there
             values["output"] = store_path(self._outputs[0].obs_path)
         return values
 

@@ -1,4 +1,4 @@
-"""From what an Estimator was told to a job of Danlu."""
+"""Convert the arguments of an Estimator to a Danlu job."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME_TAG, VERSION_TAG = "modelarts-job", "modelarts-version"
 
 
 def job_values(told: Mapping[str, Any], *, version: str) -> dict[str, Any]:
-    """The fields of a job. What is empty, or the word None, was not told."""
+    """Return the fields of a job. Empty values, and the word None, count as omitted."""
     given = {name: value for name, value in told.items() if value not in (None, "", "None")}
     values = dict(convert(given, "modelarts").values)
     values["tags"] = {NAME_TAG: str(told["job_name"]), VERSION_TAG: version}
@@ -23,7 +23,7 @@ def job_values(told: Mapping[str, Any], *, version: str) -> dict[str, Any]:
 
 
 def first_values(told: Mapping[str, Any], *, inputs: str, output: str, version: str) -> dict[str, Any]:
-    """For the first ModelArts: the script gets paths of OBS, and copies with moxing, as its owner."""
+    """For the first version of ModelArts: the script gets OBS paths and copies its data with moxing."""
     values = job_values({**told, "inputs": None, "output_path": None}, version=version)
     urls = {"data_url": obs_path(inputs), "train_url": obs_path(output)}
     values["hyperparameters"] = {**urls, **values.get("hyperparameters", {})}
@@ -32,7 +32,7 @@ def first_values(told: Mapping[str, Any], *, inputs: str, output: str, version: 
 
 
 def versions(client: Client, name: str) -> Iterator[Job]:
-    """Jobs that were submitted under a name, newest first."""
+    """Return the jobs submitted under a name, newest first."""
     return client.jobs.list(tags={NAME_TAG: name})
 
 
@@ -41,7 +41,7 @@ def newest(client: Client, name: str) -> Optional[Job]:
 
 
 def duration_ms(job: Job, now: Optional[datetime] = None) -> int:
-    """How long it has run."""
+    """Return how long the job has run."""
     row = job.row
     if row.started_at is None:
         return 0

@@ -25,7 +25,7 @@ class Obs:
         self._danlu.store.upload(src_local_file, store_path(dst_obs_dir).rstrip("/") + "/")
 
     def upload_dir(self, src_local_dir: str, dst_obs_dir: str) -> None:
-        """A folder below another one, under its own name."""
+        """Upload a folder into another one, under its own name."""
         name = Path(src_local_dir).resolve().name
         self._danlu.store.upload(src_local_dir, f"{store_path(dst_obs_dir).rstrip('/')}/{name}/")
 
@@ -38,7 +38,7 @@ class Obs:
 
 
 class Session:
-    """`access_key` and `secret_key` are the halves of a Danlu key, or placeholders: then `danlu login`'s is used."""
+    """`access_key` and `secret_key` are the halves of a Danlu key; for other values `danlu login`'s login is used."""
 
     endpoint: ClassVar[Optional[str]] = None
 
@@ -54,7 +54,7 @@ class Session:
         self.project_id, self.region_name = project_id, region_name
         self.danlu = open_client(access_key, secret_key, self.endpoint)
         self.obs = Obs(self.danlu)
-        weakref.finalize(self, self.danlu.close)  # the original has nothing to close
+        weakref.finalize(self, self.danlu.close)  # the original has no close method
 
     @classmethod
     def set_endpoint(
@@ -64,6 +64,6 @@ class Session:
         modelarts_endpoint: Optional[str] = None,
         region_name: Optional[str] = None,
     ) -> None:
-        """`modelarts_endpoint` is the address of the Danlu server, for sessions with a Danlu key."""
+        """`modelarts_endpoint`: address of the Danlu server, for sessions with a Danlu key."""
         del iam_endpoint, obs_endpoint, region_name
         cls.endpoint = modelarts_endpoint

@@ -1,4 +1,4 @@
-"""States of ModelArts for those of Danlu's jobs."""
+"""ModelArts states for the states of Danlu jobs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ JOB_STATE = [
     "JOBSTAT_CHECK_FAILED",
     "JOBSTAT_MOUNT_FAILED",
 ]
-"""The number of the first ModelArts is the place in the list."""
+"""Index in the list = state number in the first version of ModelArts."""
 
 STATUS = {
     JobState.QUEUED: 7,

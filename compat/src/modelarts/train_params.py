@@ -1,4 +1,4 @@
-"""What the second Estimator is told: code, inputs, outputs."""
+"""Parameters of the second Estimator: code, inputs, outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`moxing.file` on Danlu's store: training code written for ModelArts copies its data itself.
+"""`moxing.file` on Danlu's store, for training code written for ModelArts that copies its data itself.
 
 import moxing as mox
 

@@ -1,4 +1,4 @@
-"""`ObsClient`: objects to and from the store, with the answers of the original."""
+"""`ObsClient`: reads and writes objects of the store, with responses like the original's."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Response(NamedTuple):
 
 
 class ObsClient:
-    """Errors are answers with a status from 300 on, as in the original, and no exceptions."""
+    """Like in the original, errors are responses with a status of 300 or more, not exceptions."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class ObsClient:
         server: Optional[str] = None,
         **options: Any,
     ) -> None:
-        del options  # how the original connects
+        del options  # connection settings
         self._danlu = open_client(access_key_id, secret_access_key, server)
 
     def putContent(
@@ -51,7 +51,7 @@ class ObsClient:
         content: Union[str, bytes, None] = None,
         **options: Any,
     ) -> Response:
-        """Store text or bytes. A key that ends in `/` is a folder, which is there without being made."""
+        """Store text or bytes. A key that ends in `/` is a folder; folders need not be created."""
         del options
         if objectKey.endswith("/"):
             return Response(OK)
@@ -62,7 +62,7 @@ class ObsClient:
             return self._put(file.name, f"{bucketName}/{objectKey}")
 
     def putFile(self, bucketName: str, objectKey: str, file_path: str, **options: Any) -> Response:
-        """Store a file, or what is in a folder below the key."""
+        """Store a file, or the content of a folder below the key."""
         del options
         key = objectKey.strip("/")
         return self._put(file_path, f"{bucketName}/{key}/" if os.path.isdir(file_path) else f"{bucketName}/{key}")
@@ -75,7 +75,7 @@ class ObsClient:
         loadStreamInMemory: bool = False,
         **options: Any,
     ) -> Response:
-        """Fetch an object to a file, or into memory."""
+        """Download an object to a file or into memory."""
         del loadStreamInMemory, options
         with tempfile.TemporaryDirectory(prefix="obs-") as folder:
             target = Path(downloadPath) if downloadPath else Path(folder) / "object"

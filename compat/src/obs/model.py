@@ -1,1 +1,1 @@
-"""Scripts import this beside ObsClient, and use nothing of it."""
+"""Imported by scripts together with ObsClient, but not used by them."""

@@ -1,4 +1,4 @@
-"""`t9k` for scripts that were written for TensorStack's experiment management: `from t9k import em` works on Danlu."""
+"""`t9k` for scripts written for TensorStack's experiment management: `from t9k import em` works on Danlu."""
 
 from __future__ import annotations
 

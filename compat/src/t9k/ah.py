@@ -1,4 +1,4 @@
-"""`t9k.ah`, AssetHub. Danlu has no assets with branches and commits: each call says what does its work here."""
+"""`t9k.ah`, AssetHub. Danlu has no assets with branches and commits: each call raises an error with the alternative."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`t9k.aimd`. What it offers is not public, so that nothing of it can be had here; each use says so."""
+"""`t9k.aimd`. Its interface is not public, so it is not supported; each use raises an error."""
 
 from __future__ import annotations
 

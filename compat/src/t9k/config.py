@@ -1,4 +1,4 @@
-"""`t9k.CONFIG`: which server, which key. From the old file where there is one, else from Danlu's own settings."""
+"""`t9k.CONFIG`: server and key, from the old configuration file if it exists, else from Danlu's settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KEYS = ("api_key", "aistore_host", "asset_hub_host")
 
 
 class Config(MutableMapping[str, Optional[str]]):
-    """Read on first use. Changes hold in this process only; nothing is written back."""
+    """Read on first use. Changes are kept in this process only, and never saved."""
 
     def __init__(self) -> None:
         self._values: Optional[dict[str, Optional[str]]] = None
@@ -44,7 +44,7 @@ def _known(name: str) -> str:
 
 
 def _from_file() -> dict[str, Optional[str]]:
-    """The current context of `~/.t9k/t9k-config.yaml`; T9K_CONFIG names another file, T9K_CONFIG_CONTEXT a context."""
+    """Return the current context of `~/.t9k/t9k-config.yaml`, or those named by T9K_CONFIG and T9K_CONFIG_CONTEXT."""
     path = Path(os.environ.get("T9K_CONFIG") or "~/.t9k/t9k-config.yaml").expanduser()
     if not path.is_file():
         return {}

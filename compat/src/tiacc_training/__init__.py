@@ -1,1 +1,1 @@
-"""The names of TI-ACC's training library, for scripts that use them; everything is Danlu's."""
+"""The names of TI-ACC's training library, implemented by Danlu."""

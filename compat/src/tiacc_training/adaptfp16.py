@@ -1,4 +1,4 @@
-"""Where some scripts find the policy class."""
+"""An import path that some scripts use for the policy class."""
 
 from tiacc_training.torch.adaptfp16 import MixedPrecision_TrainingPolicy
 

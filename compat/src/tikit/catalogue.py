@@ -1,4 +1,4 @@
-"""What tasks can ask for: frameworks, machines with prices, resource groups, environments of models."""
+"""What tasks can use: frameworks, machines with prices, resource groups, environments for models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INFERENCE = "inference"
 class Catalogue(Session):
     @translated
     def describe_training_frameworks(self) -> wire.DescribeTrainingFrameworksResponse:
-        """What `models.FrameworkInfo.new_system_framework` can name."""
+        """List the frameworks for `models.FrameworkInfo.new_system_framework`."""
         by_name: dict[str, list[wire.FrameworkVersion]] = {}
         for one in self._danlu.frameworks.list():
             if one.is_enabled and str(one.purpose) != INFERENCE:
@@ -31,19 +31,19 @@ class Catalogue(Session):
 
     @translated
     def describe_postpaid_training_price(self) -> wire.DescribeBillingSpecsResponse:
-        """What `models.ResourceConfigInfo.new_postpaid` can name, with prices per hour (as `SpecId`, as text)."""
+        """List the machines for `models.ResourceConfigInfo.new_postpaid`, with hourly prices (`SpecId`, as text)."""
         return self._specs("TRAIN")
 
     @translated
     def describe_postpaid_reasoning_price(self) -> wire.DescribeBillingSpecsResponse:
-        """The same machines and prices: a model is served by a job."""
+        """Same machines and prices as for training: models are served by jobs."""
         return self._specs("INFERENCE")
 
     @translated
     def describe_resource_groups(
         self, offset: int = 0, limit: int = 20, search_word: str = "", tag_filters: Optional[Sequence[Any]] = None
     ) -> wire.DescribeBillingResourceGroupsResponse:
-        """Your projects, each with what its jobs hold and may hold. Projects have no tags."""
+        """List your projects, each with the holdings and quotas of its jobs. Projects have no tags."""
         names = [one.name for one in self._danlu.projects.list() if search_word in one.name and not tag_filters]
         nodes = list(self._danlu.nodes())
         return wire.DescribeBillingResourceGroupsResponse.new(
@@ -55,18 +55,18 @@ class Catalogue(Session):
     def describe_train_resource_groups(
         self, offset: int = 0, limit: int = 20, search_word: str = "", tag_filters: Optional[Sequence[Any]] = None
     ) -> wire.DescribeBillingResourceGroupsResponse:
-        """As `describe_resource_groups`."""
+        """Same as `describe_resource_groups`."""
         return self.describe_resource_groups(offset, limit, search_word, tag_filters)
 
     def describe_inference_resource_groups(
         self, offset: int = 0, limit: int = 20, search_word: str = "", tag_filters: Optional[Sequence[Any]] = None
     ) -> wire.DescribeBillingResourceGroupsResponse:
-        """As `describe_resource_groups`."""
+        """Same as `describe_resource_groups`."""
         return self.describe_resource_groups(offset, limit, search_word, tag_filters)
 
     @translated
     def describe_system_reasoning_images(self) -> wire.DescribePlatformImagesResponse:
-        """What `models.ReasoningEnvironment.new_system_environment` can name, in the shapes of 1.9 and of 2022."""
+        """List environments for `models.ReasoningEnvironment.new_system_environment`, formatted as in 1.9 and 2022."""
         found = list(self._inference_environments())
         return wire.DescribePlatformImagesResponse.new(
             TotalCount=len(found),
@@ -76,15 +76,15 @@ class Catalogue(Session):
         )
 
     def describe_infer_templates(self) -> wire.DescribePlatformImagesResponse:
-        """As `describe_system_reasoning_images`."""
+        """Same as `describe_system_reasoning_images`."""
         return self.describe_system_reasoning_images()
 
     def describe_reasoning_env(self) -> wire.DescribePlatformImagesResponse:
-        """As `describe_system_reasoning_images`."""
+        """Same as `describe_system_reasoning_images`."""
         return self.describe_system_reasoning_images()
 
     def _environment(self, key: str) -> FrameworkOut:
-        """The environment with this id, name or template."""
+        """Return the environment with this id, name or template."""
         for one in self._inference_environments():
             if key in (image_id(one.name), one.title, one.name):
                 return one
@@ -125,7 +125,7 @@ class Catalogue(Session):
 
 
 def image_id(name: str) -> str:
-    """An id of an environment, always the same for its name."""
+    """Return the id of an environment, derived from its name."""
     return f"image-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
@@ -192,7 +192,7 @@ def _sum(nodes: Sequence[NodeOut]) -> dict[str, float]:
 
 
 def _resource(amounts: dict[str, float]) -> wire.GroupResource:
-    """Thousandths of cores, MB, hundredths of devices."""
+    """In thousandths of cores, MB, and hundredths of devices."""
     devices = {name: amount for name, amount in amounts.items() if name not in ("cpus", "memory", CPU)}
     return wire.GroupResource.new(
         Cpu=int(amounts.get("cpus", 0) * 1000),

@@ -1,4 +1,4 @@
-"""`tikit.client.Client`: TI-ONE's calls, answered by Danlu."""
+"""`tikit.client.Client`: TI-ONE's calls on Danlu."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ ELSEWHERE = {
     "taiji": "there are no models of Taiji here",
     "api_configs": "models are not served here",
 }
-"""A word in the name of a call that is not here -> what to say."""
+"""Word in the name of an unsupported call -> alternative to suggest."""
 
 
 class Client(Storage, Training, Logs, Metrics, Repository):
-    """TI-ONE's calls, answered by Danlu.
+    """TI-ONE's calls on Danlu.
 
         client = Client("your_secret_id", "your_secret_key", "ap-guangzhou")
         client.upload_to_cos("data", "demo-bucket", "data/")
 
-    Inside a job it acts as that job, whatever the arguments are. Outside, as the user of a Danlu key: the two halves
-    of one as `secret_id` and `secret_key`, else what `danlu login` keeps.
+    Inside a job it uses the job's identity and ignores these arguments. Elsewhere, it uses a Danlu key given as two
+    halves in `secret_id` and `secret_key`, else the login of `danlu login`.
     """
 
     def get_client_info(self) -> dict[str, Any]:
-        """What the client was made with."""
+        """Return the arguments of the constructor."""
         return {
             "secret_id": self._secret_id,
             "secret_key": self._secret_key,
@@ -46,7 +46,7 @@ class Client(Storage, Training, Logs, Metrics, Repository):
         }
 
     def __getattr__(self, name: str) -> Callable[..., NoReturn]:
-        """Calls of the original that are not here say so when they are called."""
+        """Return a function that raises an error with the alternative, for unsupported calls of the original."""
         told = next((told for word, told in ELSEWHERE.items() if word in name), None)
         if told is None or name.startswith("_"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

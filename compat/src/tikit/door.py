@@ -1,5 +1,5 @@
-"""The other side of tikit: actions of TI-ONE's API that Tencent Cloud's own SDK sends to a Danlu server, answered with
-the calls of this package. The server checks who sends them (`danlu.server.tencent`)."""
+"""Server side of tikit: answers actions of TI-ONE's API that Tencent Cloud's SDK sends to a Danlu server, by calls of
+this package. The server checks the sender (`danlu.server.tencent`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Action = Callable[[Client, Values], Any]
 
 
 def answer(action: str, values: Values, *, url: str, api_key: str, region: str) -> dict[str, Any]:
-    """What goes out as `Response`; a failure is `{"Error": {"Code", "Message"}}`."""
+    """Return the content of `Response`; for a failure `{"Error": {"Code", "Message"}}`."""
     make = ACTIONS.get(action)
     if make is None:
         return _error("InvalidAction", f"{action}: not an action that is served here{_instead(action)}")
@@ -45,14 +45,14 @@ def _error(code: str, message: str) -> dict[str, Any]:
 
 
 def _instead(action: str) -> str:
-    """What there is here in place of an action."""
+    """Return the alternative to an unsupported action, as text."""
     words = action.replace("_", "").lower()
     told = next((told for word, told in ELSEWHERE.items() if word.replace("_", "") in words), None)
     return f"; {told}" if told else ""
 
 
 def _task_id(client: Client, values: Values, name: str = "Id") -> str:
-    """The id of a task. The SDK's save_log asks for one by the id of its newest instance."""
+    """Return the id of a task. The SDK's save_log passes the id of the task's newest instance."""
     given = str(values[name])
     try:
         return client._danlu.jobs.get(given).id
@@ -66,12 +66,12 @@ def _specs(client: Client, values: Values) -> Any:
     ask = client.describe_postpaid_reasoning_price if is_inference else client.describe_postpaid_training_price
     found = ask()
     for spec in found.Specs:
-        spec.SpecId = spec.SpecName  # its price is asked for by another action
+        spec.SpecId = spec.SpecName  # prices have their own action
     return found
 
 
 def _prices(client: Client, values: Values) -> dict[str, Any]:
-    """In hundredths of the currency."""
+    """Prices in hundredths of the currency."""
     prices = {one.SpecName: float(one.SpecId) for one in client.describe_postpaid_training_price().Specs}
     rows = []
     for one in values.get("SpecsParam") or ():
@@ -101,7 +101,7 @@ def _tasks(client: Client, values: Values) -> Any:
 
 
 def _images(client: Client, _values: Values) -> Any:
-    """The SDK looks for an environment among ids and names only: the id is the one that users type."""
+    """List environments. The SDK only compares ids and names, so the id is replaced by the one that users enter."""
     found = client.describe_system_reasoning_images()
     for image, template in zip(found.PlatformImageInfos, found.FrameworkTemplates):
         image.ImageId = template.InferTemplates[0].InferTemplateId
@@ -116,7 +116,7 @@ def _push(client: Client, values: Values) -> Any:
 
 
 def _latest(client: Client, values: Values) -> dict[str, Any]:
-    """The last point of each metric."""
+    """Return the last point of each metric."""
     found = client.describe_training_metrics(_task_id(client, values, "TaskId"))
     rows = []
     for data in found.Data:
@@ -170,4 +170,4 @@ ACTIONS: dict[str, Action] = {
     ),
 }
 REPEATABLE = frozenset(name for name in ACTIONS if name.startswith("Describe")) | {"PushTrainingMetrics"}
-"""Actions that change nothing when they are repeated: reading, and points that are there already."""
+"""Actions that can be repeated safely: reads, and pushes of points, where points already stored are ignored."""

@@ -1,4 +1,4 @@
-"""The request CreateTrainingModel of TI-ONE's API, as a call of tikit."""
+"""Convert requests CreateTrainingModel of TI-ONE's API to calls of tikit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests of TI-ONE's API about tasks, as arguments of tikit's calls."""
+"""Convert requests of TI-ONE's API about tasks to arguments of tikit's calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SOURCES = {
     "AIMarket_Algo_PreModel": "AIMarketAlgoPreModelSource",
     "AIMarket_Algo_Data": "AIMarketAlgoDataSource",
 }
-"""Type of a source that cannot be mounted here -> the field that describes it."""
+"""Type of an unsupported data source -> the field that describes it."""
 
 
 def create_training_task(client: Client, values: Values) -> Any:
@@ -65,7 +65,7 @@ def describe_logs(client: Client, values: Values) -> Any:
     if values.get("Service") not in (None, "TRAIN"):
         raise refuse(f"Service: expected TRAIN, got {values['Service']!r}", UNSUPPORTED)
     pod = values.get("PodName")
-    if not pod:  # save_log names the newest instance of a task, which is its id and a number
+    if not pod:  # save_log sends the newest instance of a task: its id and a number
         instance = str(values.get("ServiceId") or "")
         pod = f"{instance.rpartition('-')[0] if instance.count('-') > 1 else instance}*"
     limit = values.get("Limit")
@@ -81,7 +81,7 @@ def describe_logs(client: Client, values: Values) -> Any:
 
 
 def cos_str(place: Optional[Values]) -> Optional[str]:
-    """`"<bucket>/<path>"` of an object with Bucket and Paths."""
+    """Return `"<bucket>/<path>"` for an object with Bucket and Paths."""
     if not place or not place.get("Bucket"):
         return None
     paths = place.get("Paths") or [""]
@@ -114,7 +114,7 @@ def _machines(row: Values, charge: str) -> models.ResourceConfigInfo:
 
 
 def _commands(values: Values) -> Values:
-    """Plain, or as JSON in base64, as the SDK sends them."""
+    """Return the commands, given plainly or as JSON in base64, as the SDK sends them."""
     encoded = (values.get("EncodedStartCmdInfo") or {}).get("StartCmdInfo")
     if not encoded:
         return values.get("StartCmdInfo") or {}

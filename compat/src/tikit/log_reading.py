@@ -1,7 +1,7 @@
-"""Lines of a task's pods in the order of their times, forwards or backwards, in pages that know where to go on.
+"""Lines of a task's pods sorted by time, forwards or backwards, in pages with positions to continue at.
 
-A log of Danlu is bytes without times. The server knows about once a second how long each log was: a line has the time
-at which the log was first seen to be longer than where the line begins.
+A Danlu log is bytes without times. About once a second the server records the length of each log: the time of a line is
+the first record at which the log was longer than the start of the line.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tikit.session import refuse
 
 WINDOW_BYTES = 64 << 10
 LARGEST_WINDOW_BYTES = 4 << 20
-"""A line that is longer than this is cut."""
+"""Longer lines are split."""
 
 
 SEGMENT_BYTES = 8 << 20
-"""What is removed of a very long log are pieces of this size."""
+"""A very long log is removed in pieces of this size."""
 
 MARKS_AT_ONCE = 1000
 
@@ -35,20 +35,20 @@ class Line(NamedTuple):
     rank: int
     offset: int
     end: int
-    """Offset behind its line feed."""
+    """Offset after its line feed."""
 
     text: str
 
 
 class Wanted(NamedTuple):
-    """Which lines."""
+    """Selects lines."""
 
     start: Optional[float] = None
-    """Seconds since 1970; lines before are left out."""
+    """Seconds since 1970; earlier lines are omitted."""
 
     end: Optional[float] = None
     words: Sequence[str] = ()
-    """All of them must be in a line."""
+    """A line must contain all of them."""
 
     is_backwards: bool = False
 
@@ -61,11 +61,11 @@ class Wanted(NamedTuple):
 class Page(NamedTuple):
     lines: list[Line]
     positions: Optional[dict[int, int]]
-    """Rank -> where to go on; None when there is nothing more."""
+    """Rank -> where to continue; None at the end."""
 
 
 def read_page(job: Job, attempt: int, positions: Mapping[int, int], wanted: Wanted, limit: int) -> Page:
-    """The next lines from these positions on (backwards: up to them)."""
+    """Return the next lines from these positions on (backwards: up to them)."""
     found: list[Line] = []
     reached = dict(positions)
     for line in islice(all_lines(job, attempt, positions, wanted), limit + 1):
@@ -77,7 +77,7 @@ def read_page(job: Job, attempt: int, positions: Mapping[int, int], wanted: Want
 
 
 def all_lines(job: Job, attempt: int, positions: Mapping[int, int], wanted: Wanted) -> Iterator[Line]:
-    """All wanted lines from these positions on, those of all ranks in the order of time."""
+    """Yield all selected lines from these positions on, of all ranks, sorted by time."""
     read = _backwards if wanted.is_backwards else _forwards
     by_rank = [read(RankLog(job, attempt, rank), position) for rank, position in sorted(positions.items())]
     sign = -1 if wanted.is_backwards else 1
@@ -100,10 +100,10 @@ class RankLog:
         self._known: Optional[range] = None
 
     def read(self, offset: int, limit: int) -> tuple[int, bytes, bool]:
-        """Bytes from an offset on, where they begin, and whether they are the last."""
+        """Return bytes from an offset on, their actual offset, and whether they are the last."""
         piece = self._job.log_piece(self.rank, offset, limit=limit, attempt=self._attempt)
         data = piece.data
-        while data and len(data) < limit and not piece.is_last:  # an answer ends with a segment of the log
+        while data and len(data) < limit and not piece.is_last:  # an answer ends at the end of a log segment
             more = self._job.log_piece(
                 self.rank, piece.offset + len(data), limit=limit - len(data), attempt=self._attempt
             )
@@ -113,7 +113,7 @@ class RankLog:
         return piece.offset, data, piece.is_last
 
     def lines(self, first: int, data: bytes) -> list[Line]:
-        """The lines of bytes that begin at `first`."""
+        """Return the lines in `data`, which begins at offset `first`."""
         found, offset = [], first
         for raw in _split(data):
             text = raw.rstrip(b"\r\n").decode("utf-8", errors="replace")
@@ -133,7 +133,7 @@ class RankLog:
         return self._times[-1] if self._times else self._last_time()
 
     def _last_time(self) -> float:
-        """For what was written after the last mark: the end of the task, or its beginning while it runs."""
+        """Return the time of output after the last record: the end of the task, or its start while it runs."""
         attempt = next(one for one in self._job.details.attempts if one.number == self._attempt)
         task = next((one for one in attempt.tasks if one.rank == self.rank), None)
         at = task and (task.ended_at or task.started_at)
@@ -159,7 +159,7 @@ def _forwards(log: RankLog, offset: int) -> Iterator[Line]:
         if cut and not (is_last and cut < len(data)):
             data = data[:cut]
         elif not cut and not is_last and len(data) < size:
-            return  # a line that is still being written
+            return  # the line is still being written
         yield from log.lines(first, data)
         offset, size = first + len(data), WINDOW_BYTES
 
@@ -169,7 +169,7 @@ def _backwards(log: RankLog, end: int) -> Iterator[Line]:
     while end > 0:
         begin = max(0, end - size)
         first, data, _ = log.read(begin, end - begin)
-        if first >= end or not data:  # removed from the middle of a very long log: what is before is at its beginning
+        if first >= end or not data:  # removed from the middle of a very long log: continue before the gap
             end = begin - begin % SEGMENT_BYTES
             continue
         cut = 0 if first == 0 or first > begin else data.find(b"\n") + 1
@@ -182,7 +182,7 @@ def _backwards(log: RankLog, end: int) -> Iterator[Line]:
 
 
 def to_context(attempt: int, positions: Mapping[int, int]) -> str:
-    """Positions as the text that `Context` has."""
+    """Encode positions as text for `Context`."""
     return base64.urlsafe_b64encode(json.dumps([attempt, sorted(positions.items())]).encode()).decode()
 
 

@@ -23,7 +23,7 @@ _TASK = re.compile(r"train-[0-9]+")
 
 
 class Pods(NamedTuple):
-    """The pods of one attempt that a name stands for."""
+    """The pods of one attempt that match a name."""
 
     job: Job
     attempt: int
@@ -31,7 +31,7 @@ class Pods(NamedTuple):
     """Rank -> name."""
 
     def positions(self, *, is_backwards: bool) -> dict[int, int]:
-        """Where reading begins: at the end of what is stored, or at the beginning."""
+        """Return where to start reading: at the end of the stored log, or at its beginning."""
         if not is_backwards:
             return dict.fromkeys(self.names, 0)
         attempt = next(one for one in self.job.details.attempts if one.number == self.attempt)
@@ -50,10 +50,10 @@ class Logs(Session):
         context: Optional[str] = None,
         filters: Optional[Sequence[Any]] = None,
     ) -> wire.DescribeLogsResponse:
-        """A page of the log of a pod, or of several: `"<task id>*"`. The answer's `next()` reads the next one.
+        """Read a page of the log of a pod, or of several: `"<task id>*"`. The answer's `next()` reads the next page.
 
-        Newest lines first unless `order` is ASC. Times are RFC 3339; without them it is the whole log of the newest
-        attempt, however old. Filters: `{"Name": "Key", "Values": [...]}`, words that must all be in a line.
+        Newest lines first unless `order` is ASC. Times are RFC 3339; by default the whole log of the newest attempt.
+        Filters: `{"Name": "Key", "Values": [...]}`; a line must contain all words.
         """
         wanted = _wanted(start_time, end_time, order or "DESC", filters)
         pods = self._pods(pod_name)
@@ -82,9 +82,9 @@ class Logs(Session):
         end_time: Optional[str] = None,
         order: Optional[str] = None,
     ) -> None:
-        """Write the logs of a task (`id`) or of some of its pods into a folder below `path`, a file for each pod.
+        """Write the logs of a task (`id`) or of some of its pods to a folder below `path`, one file per pod.
 
-        With `compress` it is a zip file. Oldest lines first unless `order` is DESC.
+        With `compress`, write a zip file. Oldest lines first unless `order` is DESC.
         """
         if service not in (None, "TRAIN"):
             raise refuse(f"service: expected TRAIN, got {service!r}", "UnsupportedOperation")
@@ -120,7 +120,7 @@ class Logs(Session):
 
 
 def _pattern(pod_name: str) -> str:
-    """Only a `*` at the end means something."""
+    """Escape a name for matching; only a `*` at its end is a wildcard."""
     is_open = pod_name.endswith("*")
     escaped = re.sub(r"([\[\]*?])", r"[\1]", pod_name[:-1] if is_open else pod_name)
     return f"{escaped}*" if is_open else escaped
@@ -168,7 +168,7 @@ def _timestamp(seconds: float) -> str:
 
 
 def _write(folder: Path, pods: Pods, rank: int, wanted: Wanted) -> Path:
-    """Write the log of one pod; its name has the times of its first and last line."""
+    """Write the log of one pod; the file name has the times of its first and last line."""
     partial_file = folder / f"{rank}.partial"
     position = {rank: pods.positions(is_backwards=wanted.is_backwards).get(rank, 0)}
     times: list[float] = []
@@ -181,7 +181,7 @@ def _write(folder: Path, pods: Pods, rank: int, wanted: Wanted) -> Path:
 
 
 def _free(folder: Path, name: str, *, suffix: str) -> Path:
-    """A path that is not taken: `name`, `name_1`, `name_2` and so on."""
+    """Return a path that does not exist: `name`, `name_1`, `name_2` and so on."""
     target, number = folder / f"{name}{suffix}", 0
     while target.exists():
         number += 1

@@ -1,4 +1,4 @@
-"""Metrics of a task: the run that its job has of its own."""
+"""Metrics of a task, stored in the run of its job."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tikit.session import Session, refuse, request_id, translated
 from tikit.tencentcloud.tione.v20211111 import models as wire
 
 DEFAULT_TYPE = "train"
-"""The type that a metric has when its name does not say one (`val/acc`)."""
+"""Type of a metric whose name has none (`val/acc` has `val`)."""
 
 
 class Metrics(Session):
@@ -25,7 +25,7 @@ class Metrics(Session):
         total_steps: Optional[int] = None,
         step: Optional[int] = None,
     ) -> wire.PushTrainingMetricsResponse:
-        """Add points to the charts of a task: of the one that this runs in, unless another is named.
+        """Add points to the charts of a task, by default of the current one.
 
         `timestamp` is in seconds since 1970. A name such as `val/acc` is the metric acc of the type val.
         """
@@ -56,7 +56,7 @@ class Metrics(Session):
 
     @translated
     def describe_training_metrics(self, task_id: str) -> wire.DescribeTrainingMetricsResponse:
-        """All metrics that were pushed to a task, each over time, over steps and, where it has them, over epochs."""
+        """Return all metrics of a task, each over time, over steps and, if available, over epochs."""
         job = self._danlu.jobs.get(task_id).details
         return wire.DescribeTrainingMetricsResponse.new(
             TaskId=job.id,

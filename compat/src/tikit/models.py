@@ -1,4 +1,4 @@
-"""`from tikit import models`: what training tasks and models are described with."""
+"""`from tikit import models`: objects that describe training tasks and models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ POSTPAID, PREPAID = "POSTPAID_BY_HOUR", "PREPAID"
 
 
 class ResourceConfigInfo:
-    """Machines of a task: a named instance type (here: a flavor), or cores, memory and devices."""
+    """Machines of a task: a named instance type (a flavor of Danlu), or cores, memory and devices."""
 
     def __init__(
         self,
@@ -48,14 +48,14 @@ class ResourceConfigInfo:
 
     @staticmethod
     def new_postpaid(instance_type: str, instance_num: int = 1) -> ResourceConfigInfo:
-        """So many nodes of a named shape: `new_postpaid("TI.GN10.2XLARGE40.POST", 2)`."""
+        """This many nodes of a named flavor: `new_postpaid("TI.GN10.2XLARGE40.POST", 2)`."""
         return ResourceConfigInfo(POSTPAID, instance_type=instance_type, instance_num=instance_num)
 
     @staticmethod
     def new_prepaid(
         cpu: float = 0, memory: float = 0, gpu: float = 0, gpu_type: Optional[str] = None, instance_num: int = 1
     ) -> ResourceConfigInfo:
-        """Nodes with so many cores, GB of memory and devices each; the attributes have thousandths, MB, hundredths."""
+        """Nodes with this many cores, GB of memory and devices each. Attributes are in thousandths, MB, hundredths."""
         return ResourceConfigInfo(
             PREPAID,
             instance_num=instance_num,
@@ -67,7 +67,7 @@ class ResourceConfigInfo:
 
 
 class FrameworkInfo:
-    """The environment of a task, and how its nodes find each other."""
+    """The environment of a task, and its mode of distributed training."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class FrameworkInfo:
 
     @staticmethod
     def new_system_framework(framework_name: str, framework_environment: str, training_mode: str) -> FrameworkInfo:
-        """One that the platform has: see `describe_training_frameworks`."""
+        """A framework of the platform, see `describe_training_frameworks`."""
         return FrameworkInfo(framework_name, training_mode, framework_environment=framework_environment)
 
     @staticmethod
@@ -106,7 +106,7 @@ class FrameworkInfo:
         user_name: Optional[str] = None,
         passwd: Optional[str] = None,
     ) -> FrameworkInfo:
-        """An image of one's own; user name and password where its registry wants them."""
+        """A custom image; user name and password if its registry requires them."""
         return FrameworkInfo(
             "CUSTOM",
             training_mode,
@@ -126,11 +126,11 @@ class FrameworkInfo:
 
 
 class TrainingDataConfig:
-    """Where the data of a task come from, and where the task finds them."""
+    """Source of a task's data, and its path in the task."""
 
     def __init__(self) -> None:
         self.DataSource: Optional[str] = None
-        """COS, or what else it is."""
+        """COS or another type of source."""
 
         self.DataConfigDict: dict[str, str] = {}
         """Source -> path in the task."""
@@ -148,7 +148,7 @@ class TrainingDataConfig:
 
     @staticmethod
     def new_mount_cosfs(cos_str: str, target_path: str) -> TrainingDataConfig:
-        """As `new_mount_cos`: the files are fetched before the task begins."""
+        """Same as `new_mount_cos`: the files are fetched before the task starts."""
         return _data("COS", {cos_str: target_path})
 
     @staticmethod
@@ -199,7 +199,7 @@ def _data(source: str, targets: dict[str, str], **details: Any) -> TrainingDataC
 
 
 class ReasoningEnvironment:
-    """What a model runs in once it is trained."""
+    """The environment that a trained model is served in."""
 
     def __init__(
         self,
@@ -219,7 +219,7 @@ class ReasoningEnvironment:
 
     @staticmethod
     def new_system_environment(image_key: str) -> ReasoningEnvironment:
-        """One of `describe_system_reasoning_images`, by its id, its name or its template."""
+        """One of `describe_system_reasoning_images`, by id, name or template."""
         return ReasoningEnvironment("SYSTEM", image_key=image_key)
 
     @staticmethod

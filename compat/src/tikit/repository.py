@@ -1,4 +1,4 @@
-"""The model repository: models of Danlu and their versions."""
+"""The model repository: Danlu models and their versions."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ FORMATS = [
     "HUGGING_FACE",
 ]
 MODEL_FOLDER = "model/"
-"""Where tasks leave their model, below their output."""
+"""Folder in a task's output where tasks store their model."""
 
 ENVIRONMENT, SOURCE = "inference-environment", "inference-source"
-"""Tags of a version that keep the name of its environment, and whether it is one of the platform's."""
+"""Tags of a version: name of its environment, and whether that is one of the platform."""
 
 
 class _Version(NamedTuple):
-    """What is common to all ways of registering."""
+    """Arguments common to all ways of registering."""
 
     reasoning_env: ReasoningEnvironment
     model_format: str
@@ -59,10 +59,10 @@ class Repository(Catalogue):
         max_reserved_models: Optional[int] = None,
         is_qat: bool = False,
     ) -> wire.CreateTrainingModelResponse:
-        """Register what a task left in its output as a new model: `model/` if it wrote there, otherwise all of it.
+        """Register a task's output as a new model: the folder `model/` if it exists, else all of it.
 
-        `training_model_cos_path` is a part of that output; `model_output_path`, if it is elsewhere, where the copy
-        goes. Models here are not cleaned by a clock: the arguments for it change nothing.
+        `training_model_cos_path` selects a part of the output; `model_output_path`, if elsewhere, is the target of a
+        copy. Models are not deleted automatically: the arguments for that have no effect.
         """
         self._check_new(training_model_name)
         version = _Version(reasoning_env, model_format, training_model_index, tags)
@@ -116,7 +116,7 @@ class Repository(Catalogue):
         max_reserved_models: Optional[int] = None,
         is_qat: bool = False,
     ) -> wire.CreateTrainingModelResponse:
-        """As `create_model_by_task`, as the next version of a model."""
+        """Like `create_model_by_task`, but create the next version of a model."""
         version = _Version(reasoning_env, model_format, training_model_index, tags)
         return self._by_task(
             self._danlu.models.get(training_model_id).name,
@@ -144,7 +144,7 @@ class Repository(Catalogue):
         max_reserved_models: Optional[int] = None,
         is_qat: bool = False,
     ) -> wire.CreateTrainingModelResponse:
-        """As `create_model_by_cos`, as the next version of a model."""
+        """Like `create_model_by_cos`, but create the next version of a model."""
         version = _Version(reasoning_env, model_format, model_index, tags)
         name = self._danlu.models.get(training_model_id).name
         return self._by_cos(name, algorithm_framework, model_cos_path, version, is_moved=delete_task_cos_model)
@@ -166,7 +166,7 @@ class Repository(Catalogue):
         tags: Optional[Sequence[Any]] = None,
         is_qat: bool = False,
     ) -> wire.CreateTrainingModelResponse:
-        """Refused: a version does not change once it is there."""
+        """Rejected: versions are immutable."""
         raise _fixed(training_model_id, training_model_version)
 
     def append_model_into_existed_version_by_cos(
@@ -185,7 +185,7 @@ class Repository(Catalogue):
         tags: Optional[Sequence[Any]] = None,
         is_qat: bool = False,
     ) -> wire.CreateTrainingModelResponse:
-        """Refused: a version does not change once it is there."""
+        """Rejected: versions are immutable."""
         raise _fixed(training_model_id, training_model_version)
 
     @translated
@@ -198,7 +198,7 @@ class Repository(Catalogue):
         limit: Optional[int] = None,
         tag_filters: Optional[Sequence[Any]] = None,
     ) -> wire.DescribeTrainingModelsResponse:
-        """Models that you may see, newest first.
+        """List the models that you have access to, newest first.
 
         Filters: keyword, TrainingModelId, TrainingModelSource, ModelFormat, ModelVersionType.
         """
@@ -229,7 +229,7 @@ class Repository(Catalogue):
     def delete_training_model(
         self, training_model_id: str, enable_delete_cos: bool = True, model_version_type: Optional[str] = None
     ) -> wire.DeleteTrainingModelResponse:
-        """Delete a model with all versions and, unless told otherwise, the files that versions have of their own."""
+        """Delete a model with all versions and, by default, the files that belong to these versions."""
         self._danlu.models.delete(training_model_id, files=enable_delete_cos)
         return wire.DeleteTrainingModelResponse.new(RequestId=request_id())
 
@@ -237,7 +237,7 @@ class Repository(Catalogue):
     def delete_training_model_version(
         self, training_model_version_id: str, enable_delete_cos: bool = True
     ) -> wire.DeleteTrainingModelVersionResponse:
-        """Delete a version and, unless told otherwise, the files that it has of its own."""
+        """Delete a version and, by default, the files that belong to it."""
         found = self._danlu.models.version(training_model_version_id)
         named = f"{found.project}/{found.model}:{found.version}"
         self._danlu.models.delete_version(named, files=enable_delete_cos)
@@ -256,12 +256,12 @@ class Repository(Catalogue):
             fields["to"] = store_path(to)
         folder = folder or self._model_folder(job.output)
         made = self._danlu.models.register(name, job=job.id, folder=folder or None, project=job.project, **fields)
-        if is_moved:  # what was copied, and nothing else of the output
+        if is_moved:  # only what was copied, not the rest of the output
             self._danlu.store.delete(f"{job.output}{folder}")
         return self._created(made)
 
     def _model_folder(self, output: str) -> str:
-        """The part of a task's output that is registered when none is named."""
+        """Return the part of a task's output to register by default."""
         return MODEL_FOLDER if self._danlu.store.exists(f"{output}{MODEL_FOLDER}") else ""
 
     def _by_cos(
@@ -346,7 +346,7 @@ class Repository(Catalogue):
 
 
 def _index(text: Optional[str]) -> tuple[dict[str, float], str]:
-    """`acc=0.9,loss=0.1` as metrics; any other text is a description."""
+    """Parse `acc=0.9,loss=0.1` as metrics; any other text is a description."""
     metrics = {}
     for part in (text or "").split(","):
         name, _, value = part.partition("=")
@@ -358,7 +358,7 @@ def _index(text: Optional[str]) -> tuple[dict[str, float], str]:
 
 
 def _inside(place: CosPlace, output: str) -> Optional[str]:
-    """What part of the output a path is: empty for all of it; None when it is none of it."""
+    """Return the path relative to the output, empty for all of it; None if it is outside."""
     if not place:
         return ""
     path, whole = store_path(place).rstrip("/") + "/", output.rstrip("/") + "/"

@@ -1,4 +1,4 @@
-"""Which server, whose key, and Danlu's errors as the one that scripts for tikit catch."""
+"""Server and credentials to use, and conversion of Danlu's errors to the one that scripts for tikit catch."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ CODES: dict[type[DanluError], str] = {
     StorageFull: "ResourceInsufficient",
     Unsupported: "UnsupportedOperation",
 }
-"""The first class that an error is of counts."""
+"""The first matching class counts."""
 
 KEY_PREFIX = "dk-"
 
 
 class Session:
-    """What every part of the client has: a Danlu client of the right person, and the region that was named."""
+    """Base of all parts of the client: a Danlu client with the right identity, and the region."""
 
     def __init__(
         self,
@@ -60,9 +60,9 @@ class Session:
         proxies: Optional[dict[str, str]] = None,
         tione_endpoint: Optional[str] = None,
     ) -> None:
-        """Inside a job its own identity is used, whatever is given here. Outside, a Danlu key: its two halves
-        (`dk-...` and what comes behind the dot), else what `danlu login` keeps. `tione_endpoint` is the address
-        of the server if it begins with http; `region` and `token` are kept and not needed."""
+        """Inside a job the job's identity is used and these arguments are ignored. Elsewhere, a Danlu key given as two
+        halves (`dk-...` and the part after the dot), else the login of `danlu login`. `tione_endpoint` is the address
+        of the server if it begins with http; `region` and `token` are stored but not needed."""
         self._secret_id, self._secret_key, self._token = secret_id, secret_key, token
         self._region = region or os.environ.get("REGION") or ""
         if proxies:
@@ -73,11 +73,11 @@ class Session:
         else:
             key = _key(secret_id, secret_key)
         self._danlu = translated(DanluClient)(url=url, api_key=key)
-        weakref.finalize(self, self._danlu.close)  # the original has nothing to close
+        weakref.finalize(self, self._danlu.close)  # the original has no close method
 
     @classmethod
     def of(cls: type[S], danlu: DanluClient, region: str) -> S:
-        """One that acts with this client, wherever it runs. It is closed by whoever made it."""
+        """Create one that uses this client, also inside a job. The caller closes the client."""
         made = cls.__new__(cls)
         made._secret_id = made._secret_key = made._token = None
         made._region, made._danlu = region, danlu
@@ -85,7 +85,7 @@ class Session:
 
 
 def _key(secret_id: Optional[str], secret_key: Optional[str]) -> Optional[str]:
-    """The Danlu key that a pair is; None for placeholders and for keys of the original's platform."""
+    """Join a pair to a Danlu key; None for placeholders and for keys of the original platform."""
     if secret_key and secret_key.startswith(KEY_PREFIX) and "." in secret_key:
         return secret_key
     if secret_id and secret_key and secret_id.startswith(KEY_PREFIX):
@@ -94,7 +94,7 @@ def _key(secret_id: Optional[str], secret_key: Optional[str]) -> Optional[str]:
 
 
 def translated(function: F) -> F:
-    """The function, with Danlu's errors turned into TencentCloudSDKException."""
+    """Wrap a function: Danlu's errors become TencentCloudSDKException."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -108,7 +108,7 @@ def translated(function: F) -> F:
 
 
 def refuse(message: str, code: Optional[str] = None) -> TencentCloudSDKException:
-    """An error that was found before anything was sent."""
+    """Return an error detected before any request was sent."""
     return TencentCloudSDKException(code, message)
 
 

@@ -1,4 +1,4 @@
-"""Files: buckets of Danlu's store under the calls that tikit has for COS."""
+"""Files: tikit's calls for COS on buckets of Danlu's store."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tikit.session import Session, refuse, translated
 from tikit.tencentcloud.tione.v20211111 import models as wire
 
 MARKER = ".keep"
-"""An empty object of this name stands for an empty folder: keys of the store do not end in `/`."""
+"""Name of an empty object that represents an empty folder: store keys cannot end in `/`."""
 
 
 class Storage(Session):
     @translated
     def describe_cos_buckets(self) -> dict[str, Any]:
-        """All buckets that you may see, in the shape of COS."""
+        """List all buckets that you have access to, in the format of COS."""
         me = self._danlu.me()
         buckets = [
             {"Name": bucket.name, "Location": self._region, "CreationDate": "", "BucketType": "cos"}
@@ -29,13 +29,13 @@ class Storage(Session):
 
     @translated
     def is_cos_dir(self, bucket: str, path: str) -> bool:
-        """Whether anything is stored below the path."""
+        """Whether there are objects below the path."""
         folder = path.strip("/")
         return self._danlu.store.exists(f"{bucket}/{folder}/" if folder else f"{bucket}/")
 
     @translated
     def check_object_exist(self, bucket: str, cos_path: str) -> bool:
-        """Whether there is such an object; for a path that ends in `/`, such a folder."""
+        """Whether the object exists; for a path that ends in `/`, the folder."""
         key = cos_path.lstrip("/")
         return (
             self.is_cos_dir(bucket, key)
@@ -45,17 +45,17 @@ class Storage(Session):
 
     @translated
     def mkdir(self, bucket: str, cos_path: str) -> None:
-        """Make a folder; of a path that does not end in `/`, the one that it is in."""
+        """Create a folder; if the path does not end in `/`, its parent folder."""
         folder = cos_path.lstrip("/").rpartition("/")[0].strip("/")
         if folder:
             self._put_marker(bucket, folder)
 
     @translated
     def upload_to_cos(self, local_path: str, bucket: str, cos_path: str) -> None:
-        """Upload a file, or a folder with all that is in it. What is there under the same names is replaced.
+        """Upload a file, or a folder with its content. Existing objects with the same names are replaced.
 
-        A folder goes below a `cos_path` that ends in `/` under its own name; otherwise what is in it goes below
-        `cos_path`. A file keeps its name below a path that ends in `/`; otherwise `cos_path` is its name.
+        With a `cos_path` that ends in `/`, a folder is uploaded below it under its own name, and a file keeps its name.
+        Otherwise `cos_path` is the new name of the folder or file.
         """
         local = Path(local_path).absolute()
         if not local.exists():
@@ -75,9 +75,9 @@ class Storage(Session):
     def describe_cos_path(
         self, bucket: str, path: str, maker: str = "", max_keys: int = 1000, encoding_type: str = ""
     ) -> dict[str, Any]:
-        """One page of what begins with the path, in the shape of COS: objects, and folders up to the next `/`.
+        """Return a page of objects and folders that begin with the path, up to the next `/`, in the format of COS.
 
-        `maker` is the key after which the page begins. Keys are never encoded, whatever `encoding_type` says.
+        `maker`: the page begins after this key. Keys are never encoded, whatever `encoding_type` is.
         """
         prefix = path.lstrip("/")
         page = self._danlu.store.page(f"{bucket}/{prefix}", after=maker, limit=min(max_keys, 1000))
@@ -99,7 +99,7 @@ class Storage(Session):
 
     @translated
     def delete_cos_files(self, bucket: str, file_infos: Iterable[Mapping[str, Any]]) -> None:
-        """Delete the objects of `[{"Key": ...}]`; quiet about those that are not there."""
+        """Delete the objects in `[{"Key": ...}]`; missing ones are ignored."""
         deleted = []
         for info in file_infos:
             self._delete(bucket, str(info["Key"]))
@@ -116,9 +116,9 @@ class Storage(Session):
 
     @translated
     def download_from_cos(self, bucket: str, cos_path: str, local_path: str) -> None:
-        """Download an object, or everything below a path, into a folder, which is made.
+        """Download an object, or everything below a path, into a folder, which is created if missing.
 
-        Below `x/` files keep their paths from there; `x` without the `/` is a folder of that name in `local_path`.
+        With `x/`, paths of files are relative to it; with `x`, they are in a folder of that name in `local_path`.
         """
         folder = Path(local_path)
         if folder.exists() and not folder.is_dir():
@@ -139,11 +139,11 @@ class Storage(Session):
 
     @translated
     def get_cos_sub_files(self, bucket: str, prefix: str) -> list[dict[str, Any]]:
-        """Every object that begins with the prefix."""
+        """Return all objects whose keys begin with the prefix."""
         return [_content(one) for one in self._danlu.store.list(f"{bucket}/{prefix.lstrip('/')}")]
 
     def parse_cos_info(self, cos_str: str) -> wire.CosPathInfo:
-        """`"<bucket>/<path>"` as an object."""
+        """Parse `"<bucket>/<path>"`."""
         bucket, slash, path = cos_str.removeprefix("store://").partition("/") if cos_str else ("", "", "")
         if not bucket or not slash:
             raise refuse('cos string is not invalid, should be "<bucket>/<cos path>"')
@@ -161,7 +161,7 @@ class Storage(Session):
 
 
 def target_key(name: str, cos_path: str, *, is_folder: bool) -> str:
-    """Where something of this name goes: the key of a file; of a folder, what the keys of its files begin with."""
+    """Return the target key of a file; for a folder, the prefix of the keys of its files."""
     path = cos_path.lstrip("/")
     if not path or path.endswith("/"):
         return f"{path}{name}/" if is_folder else f"{path}{name}"

@@ -1,4 +1,4 @@
-"""The tables that tikit's answers print as, with the headings of the original."""
+"""Tables as which tikit's answers are printed, with the headings of the original."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[str]]
 
     def text(self) -> str:
-        """Boxes of ASCII characters. Control characters of what is shown are escaped."""
+        """Return the table drawn with ASCII characters. Control characters in cells are escaped."""
         lines = [[_printable(cell) for cell in row] for row in (self.headings, *self.rows)]
         widths = [max(_width(row[column]) for row in lines) for column in range(len(self.headings))]
         rule = "+" + "+".join("-" * (width + 2) for width in widths) + "+"
@@ -157,7 +157,7 @@ def _resources(config: Any) -> str:
 
 
 def _amounts(resource: Any) -> str:
-    """Cores, GB and devices: the objects have thousandths, MB and hundredths."""
+    """Cores, GB and devices. The attributes are in thousandths, MB and hundredths."""
     return f"{(resource.Cpu or 0) / 1000:g}核 {(resource.Memory or 0) / 1024:g}GB {(resource.Gpu or 0) / 100:g}卡"
 
 
@@ -171,7 +171,7 @@ def _printable(text: str) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns on a terminal: Chinese characters take two."""
+    """Columns on a terminal: East Asian wide characters take two."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 

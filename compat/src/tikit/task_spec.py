@@ -1,4 +1,4 @@
-"""What `create_training_task` was given, as a job of Danlu. Nothing is sent here."""
+"""Convert the arguments of `create_training_task` to a Danlu job. Sends nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RESTARTED = ["exit_code", "killed_by_signal", "out_of_memory", "lost", "start_fa
 """Reasons after which a task is restarted."""
 
 REMARK, FRAMEWORK_NAME = "TI_TASK_REMARK", "TI_FRAMEWORK_NAME"
-"""Variables that keep what a job of Danlu has no field for."""
+"""Variables for values that a Danlu job has no field for."""
 
 IMAGE_PASSWORD = "TI_IMAGE_PASSWORD"
 OLD_ORDER = [
@@ -54,15 +54,15 @@ OLD_ORDER = [
     "vpc_id",
     "sub_net_id",
 ]
-"""Arguments of `create_training_task` by position, as they were in 2022."""
+"""Positional arguments of `create_training_task` in the version of 2022."""
 
 
 class BadDataConfig(TencentCloudSDKException, AssertionError):
-    """A data config that cannot be used; the original has AssertionError for some of them."""
+    """An unusable data config. AssertionError, too, because the original raises it for some of them."""
 
 
 class TrainingTask(NamedTuple):
-    """The arguments that matter here."""
+    """The arguments that are used."""
 
     name: str
     framework: FrameworkInfo
@@ -83,7 +83,7 @@ class TrainingTask(NamedTuple):
 
 
 def takes_old_order(function: F) -> F:
-    """A `create_training_task` that also understands arguments in the order of 2022, told by their types."""
+    """Decorate `create_training_task` to accept the argument order of 2022 too, detected by types."""
 
     @functools.wraps(function)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -99,14 +99,14 @@ def takes_old_order(function: F) -> F:
 
 
 def job_of(task: TrainingTask) -> dict[str, Any]:
-    """The fields of the job. Raise TencentCloudSDKException for what cannot be meant or is not to be had."""
+    """Return the fields of the job. Raises TencentCloudSDKException for invalid and unsupported arguments."""
     check(task)
     framework, mode = task.framework, MODES[task.framework.TrainingMode or ""]
     env = {FRAMEWORK_NAME: framework.Name, **({REMARK: task.remark} if task.remark else {})}
     values: dict[str, Any] = {
         "name": task.name,
         "launch": mode,
-        "contract": "tione",  # scripts of those days have --local_rank
+        "contract": "tione",  # scripts of that time have --local_rank
         "env": env,
         "tags": tag_dict(task.tags),
         "data": data_of(task.input_data_config),
@@ -126,7 +126,7 @@ def job_of(task: TrainingTask) -> dict[str, Any]:
 
 
 def check(task: TrainingTask) -> None:
-    """Refuse what the original refuses, in its words where scripts may look for them."""
+    """Reject what the original rejects, with its messages, as scripts may parse them."""
     mode, ps = task.framework.TrainingMode, task.ps_resource
     if mode and mode not in ALL_MODES:
         raise refuse(f"TrainingMode: expected one of {', '.join(ALL_MODES)}, got {mode!r}")
@@ -163,7 +163,7 @@ def _check_ray(task: TrainingTask) -> None:
 
 
 def data_of(configs: DataConfigs) -> dict[str, str]:
-    """Store path -> path in the job."""
+    """Return store path -> path in the job."""
     found: dict[str, str] = {}
     for config in [configs] if isinstance(configs, TrainingDataConfig) else configs or ():
         if not isinstance(config, TrainingDataConfig):
@@ -181,7 +181,7 @@ def data_of(configs: DataConfigs) -> dict[str, str]:
 
 
 def store_path(place: Union[str, CosPathInfo, Any]) -> str:
-    """A path in the store, of `"<bucket>/<path>"` or an object with Bucket and Path or Paths."""
+    """Return a store path for `"<bucket>/<path>"`, or for an object with Bucket and Path or Paths."""
     if isinstance(place, str):
         bucket, slash, path = place.removeprefix(SCHEME).partition("/")
         if not bucket or not slash:
@@ -192,7 +192,7 @@ def store_path(place: Union[str, CosPathInfo, Any]) -> str:
 
 
 def tag_dict(tags: Optional[Sequence[Any]]) -> dict[str, str]:
-    """Tags as objects or as dicts, as a mapping."""
+    """Convert tags, given as objects or dicts, to a mapping."""
     return dict(
         (tag["TagKey"], tag.get("TagValue") or "") if isinstance(tag, dict) else (tag.TagKey, tag.TagValue or "")
         for tag in tags or ()
@@ -224,7 +224,7 @@ def _machines(task: TrainingTask) -> dict[str, Any]:
 
 
 def _ray_roles(task: TrainingTask, head: ResourceConfigInfo) -> dict[str, Any]:
-    """The head runs the command; every group of workers is a role of its own."""
+    """Return the roles: the head runs the command; each group of workers is a role."""
     workers = task.worker_resource_group or [one for one in (task.worker_resource,) if one is not None]
     names = ["worker", *(f"worker{number}" for number in range(2, len(workers) + 1))]
     groups = {name: {"count": one.InstanceNum or 1, **_shape(one)} for name, one in zip(names, workers)}

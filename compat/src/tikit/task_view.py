@@ -1,4 +1,4 @@
-"""Jobs of Danlu as the objects that tikit returns."""
+"""Danlu jobs as the objects that tikit returns."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def detail(job: JobOut, region: str) -> wire.TrainingTaskDetail:
 
 
 def pods(job: JobOut) -> list[wire.PodInfo]:
-    """The tasks of the newest attempt."""
+    """Return the tasks of the newest attempt."""
     if not job.attempts:
         return []
     spec, attempt = stored_job(job.spec), job.attempts[-1]
@@ -96,7 +96,7 @@ def pods(job: JobOut) -> list[wire.PodInfo]:
 
 
 def pod_names(job: JobOut) -> dict[int, str]:
-    """Rank -> the name of its pod, which is the host name that NODE_LIST has for it."""
+    """Return rank -> pod name, which is the host name in NODE_LIST."""
     found: dict[int, str] = {}
     for group in groups(stored_job(job.spec)):
         for index in range(group.count):
@@ -126,7 +126,7 @@ def cos_path(path: str, region: str) -> wire.CosPathInfo:
 
 
 def _common(job: JobOut, region: str = "") -> dict[str, Any]:
-    """The attributes that a task in a list and a task in full both have."""
+    """Return the attributes common to list entries and details of a task."""
     spec, running = stored_job(job.spec), is_live(job.state)
     where = parse_store_path(job.output)
     flavors = [spec.flavor, *(role.flavor for role in spec.roles.values())]
@@ -152,7 +152,7 @@ def _common(job: JobOut, region: str = "") -> dict[str, Any]:
         "EndTime": moment(job.ended_at),
         "UpdateTime": moment(updated_at(job)),
         "StartScheduleTime": moment(job.created_at),
-        # the task id is added by those who read it, as in the original
+        # without the task id, which scripts append, as in the original
         "Output": wire.CosPathInfo.new(
             Bucket=where.bucket, Region=region, Paths=[where.key.removesuffix("/").rpartition("/")[0] + "/"]
         ),
@@ -171,7 +171,7 @@ def _family(job: JobOut) -> str:
 
 
 def family(title: str, name: str) -> str:
-    """`PYTORCH` of the title `PYTORCH 1.9`; a framework without a title is a family of its own."""
+    """Return the framework family: `PYTORCH` for the title `PYTORCH 1.9`; without a title, the framework's name."""
     words = title.split()
     return words[0].upper() if words else name
 

@@ -1,4 +1,4 @@
-"""Training tasks: jobs of Danlu."""
+"""Training tasks: Danlu jobs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Training(Session):
         worker_start_cmd: Optional[str] = None,
         ps_start_cmd: Optional[str] = None,
         tags: Optional[Sequence[Any]] = None,
-        tuning_parameters_dict: dict[str, Any] = {},  # noqa: B006  as the original has it; it is only read
+        tuning_parameters_dict: dict[str, Any] = {},  # noqa: B006  as in the original; it is only read
         resource_group_id: str = "",
         remark: Optional[str] = None,
         log_enable: bool = False,
@@ -45,10 +45,10 @@ class Training(Session):
         enable_rdma: bool = False,
         restart_limit: int = 0,
     ) -> wire.CreateTrainingTaskResponse:
-        """Submit a job. Arguments by position may be in the order of this signature or in that of 2022.
+        """Submit a job. Positional arguments may be in the order of this signature or in that of 2022.
 
-        `resource_group_id` is a project of Danlu. Logs are always kept, and networks are Danlu's: the arguments for
-        them change nothing.
+        `resource_group_id` is a Danlu project. Logs are always stored, and networks are managed by Danlu: the arguments
+        for them have no effect.
         """
         if not name:
             raise refuse("name: expected the name of the task, got an empty one")
@@ -93,7 +93,7 @@ class Training(Session):
         order: str = "DESC",
         order_field: str = "UpdateTime",
     ) -> wire.DescribeTrainingTasksResponse:
-        """Tasks that you may see. Filters: Name, Id, Status, ResourceGroupId, Creator, ChargeType, CHARGE_STATUS."""
+        """List tasks. Filters: Name, Id, Status, ResourceGroupId, Creator, ChargeType, CHARGE_STATUS."""
         if order_field not in ORDER_FIELDS:
             raise refuse(f"order_field: expected one of {', '.join(ORDER_FIELDS)}, got {order_field!r}")
         if order not in ("ASC", "DESC"):
@@ -111,7 +111,7 @@ class Training(Session):
 
     @translated
     def describe_training_task(self, task_id: str) -> wire.DescribeTrainingTaskResponse:
-        """One task in full, as `.TrainingTaskDetail`."""
+        """Return the details of one task, as `.TrainingTaskDetail`."""
         job = self._danlu.jobs.get(task_id).details
         return wire.DescribeTrainingTaskResponse.new(
             TrainingTaskDetail=task_view.detail(job, self._region), RequestId=request_id()
@@ -119,25 +119,25 @@ class Training(Session):
 
     @translated
     def start_training_task(self, task_id: str) -> wire.StartTrainingTaskResponse:
-        """Run a task that is over once more, under the same id."""
+        """Restart a task that has ended, under the same id."""
         self._danlu.jobs.get(task_id).start()
         return wire.StartTrainingTaskResponse.new(RequestId=request_id())
 
     @translated
     def stop_training_task(self, task_id: str) -> wire.StopTrainingTaskResponse:
-        """Ask for the end of a task; quiet when it is over."""
+        """Stop a task; does nothing if it has ended."""
         self._danlu.jobs.get(task_id).stop()
         return wire.StopTrainingTaskResponse.new(RequestId=request_id())
 
     @translated
     def delete_training_task(self, task_id: str) -> wire.DeleteTrainingTaskResponse:
-        """Delete a task that is over, with its logs. Its output stays in the store."""
+        """Delete a task that has ended, with its logs. Its output is kept in the store."""
         self._danlu.jobs.get(task_id).delete()
         return wire.DeleteTrainingTaskResponse.new(RequestId=request_id())
 
     @translated
     def describe_training_task_pods(self, task_id: str) -> wire.DescribeTrainingTaskPodsResponse:
-        """The nodes of the newest attempt; empty before the first one."""
+        """List the nodes of the newest attempt; empty before the first one."""
         found = task_view.pods(self._danlu.jobs.get(task_id).details)
         return wire.DescribeTrainingTaskPodsResponse.new(
             PodNames=[pod.Name for pod in found],
@@ -148,7 +148,7 @@ class Training(Session):
 
 
 class _Filter:
-    """A filter as an object or as a dict."""
+    """A filter, given as an object or a dict."""
 
     def __init__(self, name: str, values: Iterable[str], *, negative: bool, fuzzy: bool) -> None:
         self.name, self.values, self.negative, self.fuzzy = name, [str(one) for one in values], negative, fuzzy
@@ -167,7 +167,7 @@ VALUES: dict[str, Callable[[JobSummary], str]] = {
     "ChargeType": lambda row: "PREPAID" if row.price_per_hour is None else "POSTPAID_BY_HOUR",
     "CHARGE_STATUS": lambda row: "BILLING" if row.cost_at is not None else "NOT_BILLING",
 }
-"""Name of a filter -> what it is compared with."""
+"""Name of a filter -> the value it is compared with."""
 
 
 def _filter(given: Any) -> _Filter:

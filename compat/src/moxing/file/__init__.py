@@ -1,4 +1,4 @@
-"""Files of this machine and of the store under one name. Store paths begin with `obs://` or `s3://`."""
+"""One interface for local files and the store. Store paths begin with `obs://` or `s3://`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files and folders from one place to another, each of them here or in the store."""
+"""Copy and move files and folders, local or in the store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ THREADS = 16
 
 @translated
 def copy(src_url: str, dst_url: str) -> None:
-    """One file. Folders above the target are made; a target that is a folder, or ends in `/`, gets it below."""
+    """Copy one file. Creates parent folders. A target that is a folder, or ends in `/`, gets the file inside."""
     target = _target(src_url, dst_url)
     if is_remote(src_url) and is_remote(target):
         with tempfile.TemporaryDirectory(prefix="moxing-") as folder:
@@ -45,11 +45,11 @@ def copy_parallel(
     is_processing: bool = True,
     use_queue: bool = True,
 ) -> None:
-    """What is in one folder into another, several files at a time; of a file, as `copy`.
+    """Copy the content of a folder into another, several files at a time; for a file, same as `copy`.
 
-    `file_list`: only these, named from the folder on. What is in the target under other names stays.
+    `file_list`: only these, relative to the folder. Other files in the target are kept.
     """
-    del is_processing, use_queue  # how the original shares the work
+    del is_processing, use_queue  # scheduling of the original
     if not is_directory(src_url):
         if not exists(src_url):
             raise FileNotFoundError(f"there is no file or folder {src_url}")

@@ -1,4 +1,4 @@
-"""`mox.file.File`: an open file, here or in the store. What is written there is stored by `flush` and `close`."""
+"""`mox.file.File`: an open file, local or in the store. `flush` and `close` store what was written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from moxing.file.remote import client, is_remote, store_path, translated
 
 
 class File:
-    """Works on a copy of the object; `name` and `mode` are as given."""
+    """Works on a local copy of the object; `name` and `mode` are as given."""
 
     def __init__(self, name: str, mode: str = "r", encoding: Optional[str] = None) -> None:
         self.name, self.mode = name, mode
@@ -75,7 +75,7 @@ class File:
         return os.path.getsize(self._copy or self.name)
 
     def flush(self) -> None:
-        """Have what was written so far stored."""
+        """Store what was written so far."""
         self._file.flush()
         if self._copy and self._is_changed:
             with open(self._copy, "rb") as file:
@@ -83,7 +83,7 @@ class File:
             self._is_changed = False
 
     def close(self) -> None:
-        """Quiet when it is closed already."""
+        """Store and close; does nothing if already closed."""
         if self._file.closed:
             return
         try:
@@ -109,7 +109,7 @@ class File:
 
     @translated
     def _fetch(self) -> None:
-        """The object as it is now, for modes that go on from it."""
+        """Fetch the current object, for modes that keep its content."""
         if "x" in self.mode and exists(self.name):
             raise FileExistsError(f"{self.name} exists")
         if "w" in self.mode or "x" in self.mode:

@@ -1,4 +1,4 @@
-"""What is in folders."""
+"""List folders."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from moxing.file.remote import MARKER, client, folder_path, is_remote, translate
 
 @translated
 def list_directory(path: str, recursive: bool = False, skip_file: bool = False) -> builtins.list[str]:
-    """Names in a folder, from the folder on; with `recursive` of all below it. Raise when there is no such folder."""
+    """Return the names in a folder, relative to it; with `recursive`, of all below it. Raises if it does not exist."""
     names = _remote(path, recursive=recursive) if is_remote(path) else _local(path, recursive=recursive)
     found = sorted(names)
     return [name.rstrip("/") for name in found if not skip_file or name.endswith("/")]
@@ -24,7 +24,7 @@ def list(path: str, recursive: bool = False) -> builtins.list[str]:
 
 
 def walk(top: str) -> Iterator[tuple[str, builtins.list[str], builtins.list[str]]]:
-    """As os.walk: folders before what is in them."""
+    """Like os.walk: folders before their content."""
     if not is_remote(top):
         yield from os.walk(top)
         return
@@ -36,7 +36,7 @@ def walk(top: str) -> Iterator[tuple[str, builtins.list[str], builtins.list[str]
 
 
 def glob(pattern: str) -> builtins.list[str]:
-    """Paths that fit a pattern with `*` and `?`; a star does not go beyond a folder."""
+    """Return paths that match a pattern with `*` and `?`; a star does not match `/`."""
     if not is_remote(pattern):
         return sorted(local_glob.glob(pattern))
     parts = pattern.split("/")
@@ -56,12 +56,12 @@ def glob(pattern: str) -> builtins.list[str]:
 
 
 def scan_dir(path: str) -> Iterator[str]:
-    """Names in a folder, one after the other."""
+    """Yield the names in a folder."""
     yield from list_directory(path)
 
 
 def _remote(path: str, *, recursive: bool) -> set[str]:
-    """Names below a folder; those of folders end in `/`."""
+    """Return the names below a folder; those of folders end in `/`."""
     folder = folder_path(path)
     prefix = folder.partition("://")[2].partition("/")[2]
     if not client().store.exists(folder):

@@ -1,4 +1,4 @@
-"""One file or folder at a time: read, write, look at, remove."""
+"""Operations on a single file or folder: read, write, stat, remove."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Stat(NamedTuple):
 
 
 def read(url: str, binary: bool = False, encoding: str = "utf-8") -> Union[str, bytes]:
-    """All that a file holds: text, or bytes with `binary`."""
+    """Return the content of a file: text, or bytes with `binary`."""
     content = _read_bytes(url)
     return content if binary else content.decode(encoding)
 
 
 def write(url: str, buf: Union[str, bytes], binary: bool = False) -> None:
-    """Replace a file, or make it. Folders above it need not exist."""
-    del binary  # what is given tells
+    """Create or replace a file. Parent folders need not exist."""
+    del binary  # the type of `buf` decides
     content = buf.encode() if isinstance(buf, str) else bytes(buf)
     if not is_remote(url):
         os.makedirs(os.path.dirname(os.path.abspath(url)), exist_ok=True)
@@ -35,7 +35,7 @@ def write(url: str, buf: Union[str, bytes], binary: bool = False) -> None:
 
 
 def append(url: str, buf: Union[str, bytes], binary: bool = False) -> None:
-    """Add to the end of a file, or make it. In the store the whole file is written anew."""
+    """Append to a file, or create it. In the store this rewrites the whole file."""
     before = _read_bytes(url) if exists(url) else b""
     write(url, before + (buf.encode() if isinstance(buf, str) else bytes(buf)), binary)
 
@@ -56,7 +56,7 @@ def is_directory(url: str) -> bool:
 
 @translated
 def get_size(url: str, recursive: bool = False) -> int:
-    """Bytes of a file; with `recursive` of all that is below a folder."""
+    """Size of a file in bytes; with `recursive`, of all files below a folder."""
     if is_remote(url):
         if recursive:
             return sum(item.size for item in client().store.list(folder_path(url)))
@@ -81,7 +81,7 @@ def stat(url: str) -> Stat:
 
 @translated
 def remove(url: str, recursive: bool = False) -> None:
-    """Delete a file, or with `recursive` a folder and all that is in it. What is not there is an error."""
+    """Delete a file, or with `recursive` a folder with its content. Raises if it does not exist."""
     if not is_remote(url):
         shutil.rmtree(url) if recursive and os.path.isdir(url) else os.remove(url)
         return
@@ -96,7 +96,7 @@ def remove(url: str, recursive: bool = False) -> None:
 
 
 def make_dirs(url: str) -> None:
-    """Make a folder and those above it; quiet when it is there."""
+    """Create a folder and its parents; does nothing if it exists."""
     if not is_remote(url):
         os.makedirs(url, exist_ok=True)
     elif not is_directory(url) and folder_path(url).count("/") > 3:

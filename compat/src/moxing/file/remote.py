@@ -1,4 +1,4 @@
-"""Which paths are in the store, and whose identity is used there: the job's inside of a job, else `danlu login`'s."""
+"""Which paths are in the store, and the identity to use there: the job's inside a job, else that of `danlu login`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 PathText = Union[str, "os.PathLike[str]"]
 MARKER = ".keep"
-"""An empty object of this name stands for an empty folder: keys of the store do not end in `/`."""
+"""Name of an empty object that represents an empty folder: store keys cannot end in `/`."""
 
 _SCHEME = re.compile(r"^(obs|s3|store):/+", re.IGNORECASE)
 _lock = threading.Lock()
@@ -26,7 +26,7 @@ def is_remote(path: object) -> bool:
 
 
 def store_path(path: str) -> str:
-    """`obs://bucket/folder/x` as a path of the store. Doubled slashes, which scripts make by joining, count once."""
+    """Convert `obs://bucket/folder/x` to a store path. Doubled slashes, common in joined paths, count as one."""
     bucket, _, key = _SCHEME.sub("", path).partition("/")
     return f"store://{bucket}/{re.sub('/+', '/', key).lstrip('/')}"
 
@@ -37,7 +37,7 @@ def folder_path(path: str) -> str:
 
 
 def client() -> Client:
-    """One client for each process: connections do not survive a fork."""
+    """Return this process's client; connections do not survive a fork."""
     from danlu.client import Client
 
     with _lock:
@@ -48,7 +48,7 @@ def client() -> Client:
 
 
 def use(own: Optional[Client]) -> None:
-    """Have a client of one's own used in this process; None: what is found by itself."""
+    """Use this client in this process; None: create one from the environment again."""
     with _lock:
         _made.clear()
         if own is not None:
@@ -56,7 +56,7 @@ def use(own: Optional[Client]) -> None:
 
 
 def translated(function: F) -> F:
-    """The function, with Danlu's errors as those of files."""
+    """Wrap a function: Danlu's errors become those of files."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`shift('os', 'mox')`: Python's own functions for files take store paths too, until `shift('mox', 'os')`."""
+"""`shift('os', 'mox')` makes Python's own file functions accept store paths, until `shift('mox', 'os')`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Shifted(NamedTuple):
 
 
 def _open(path: str, mode: str = "r", *args: Any, encoding: Any = None, **options: Any) -> File:
-    del args, options  # buffering and line ends: those of Python
+    del args, options  # buffering and line ends: always Python's defaults
     return File(path, mode, encoding=encoding)
 
 
@@ -85,7 +85,7 @@ _originals: dict[tuple[Any, str], Callable[..., Any]] = {}
 
 
 def shift(src_interface: str, dst_interface: str) -> None:
-    """Shift `os` to `mox`, or back. Twice is as good as once. Paths of this machine are Python's own in both."""
+    """Shift `os` to `mox`, or back. Idempotent. Local paths are handled by Python's functions either way."""
     pair = (src_interface, dst_interface)
     if pair not in (("os", "mox"), ("mox", "os")):
         raise ValueError(f"expected shift('os', 'mox') or shift('mox', 'os'), got shift{pair}")

@@ -1,4 +1,4 @@
-"""Old names of experiment management. Runs and artifacts have the old layout on disk and go to a Danlu server."""
+"""Old names of experiment management. Runs and artifacts have the old layout on disk and are sent to a Danlu server."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""`Artifact` as scripts for the original know it.
+"""`Artifact` with the interface of the original.
 
 .em/artifacts/mnist_torch_saved_model_230908_165433_tou3ai/
-  metadata.yaml  references.yaml (only if there are any)  and the objects themselves
+    metadata.yaml  references.yaml (if there are references)  and the objects
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ REFERENCES = "references.yaml"
 PARTIAL = ".partial."
 ADDING = f"{PARTIAL}add_dir-"
 KEPT = {files.METADATA, REFERENCES}
-"""Names that no object may have: the original would overwrite its own files."""
+"""Reserved names: in the original, such objects would overwrite its own files."""
 
 
 class Artifact:
-    """Made by `create_artifact` and `load_artifact`. Files are copied to its folder at once."""
+    """Created by `create_artifact` and `load_artifact`. Files are copied to its folder at once."""
 
     def __init__(self, metadata: Mapping[str, Any], objects: Optional[Mapping[str, Any]] = None) -> None:
         self._metadata = dict(metadata)
@@ -51,20 +51,20 @@ class Artifact:
         return {**found, **{path: {"path": path, "uri": uri} for path, uri in self._references.items()}}
 
     def add_file(self, file_path: str, obj_path: Optional[str] = None) -> None:
-        """Copy a file into the artifact: as its own name, into `obj_path` if that ends in `/`, else as `obj_path`."""
+        """Copy a file into the artifact: under its own name, into `obj_path` if that ends in `/`, or as `obj_path`."""
         if not os.path.isfile(file_path):
             raise RuntimeError(f"File does not exist: {file_path}")
         self._copy(file_path, _place(file_path, obj_path))
 
     def add_dir(self, dir_path: str, obj_path: Optional[str] = None) -> None:
-        """Copy a folder with all that is in it; what is there already stays, or is replaced file by file."""
+        """Copy a folder with its content. Existing files with the same path are replaced, others are kept."""
         assert self._folder is not None
         top = os.path.abspath(dir_path)
         if not os.path.isdir(top):
             raise RuntimeError(f"Directory does not exist: {dir_path}")
         found = list_folder(top, _place(top, obj_path))
         mark = self._folder / f"{ADDING}{hashlib.sha256(top.encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
-        mark.write_text(dir_path)  # stays when the rest does not work: a part of a folder is not uploaded
+        mark.write_text(dir_path)  # remains if copying fails: an incomplete folder is not uploaded
         for one in found.files:
             self._copy(one.local, one.path)
         for path in found.folders:
@@ -72,7 +72,7 @@ class Artifact:
         mark.unlink()
 
     def add_reference(self, uri: str, obj_path: Optional[str] = None) -> None:
-        """Note a URI; nothing is fetched."""
+        """Add a URI; its content is not fetched."""
         assert self._folder is not None
         path = _place(uri.rstrip("/"), obj_path)
         _check(path)
@@ -82,7 +82,7 @@ class Artifact:
         files.write(self._folder / REFERENCES, self._references)
 
     def upload(self, folder: str = "default", make_folder: bool = False, conflict_strategy: str = "new") -> None:
-        """Bring the artifact to the server that `login` has found. What the server has is not sent again."""
+        """Upload the artifact to the server of `login`. Files that the server has are not sent again."""
         from t9k.em.upload_artifact import upload_artifact
 
         assert self._folder is not None
@@ -96,10 +96,10 @@ class Artifact:
     def parse_from_dict(self, metadata: Mapping[str, Any]) -> None:
         self._metadata = dict(metadata)
 
-    # below: for create_artifact and load_artifact
+    # internal: used by create_artifact and load_artifact
 
     def begin(self, folder: Path) -> None:
-        """Write the metadata; what is in the folder stays."""
+        """Write the metadata; other files in the folder are kept."""
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         files.write(folder / files.METADATA, self._metadata)
@@ -114,7 +114,7 @@ class Artifact:
         shutil.copy(source, target)
 
     def _md5(self, local: Path) -> str:
-        """Read once for each state of a file."""
+        """Return the checksum; reads a file only if it has changed."""
         about = local.stat()
         key = (str(local), about.st_size, about.st_mtime_ns)
         if key not in self._checksums:
@@ -127,7 +127,7 @@ class Artifact:
 
 
 def create_artifact(name: str, labels: Any = None, description: str = "") -> Artifact:
-    """Make an artifact in `.em/artifacts`."""
+    """Create an artifact in `.em/artifacts`."""
     files.check_name(name, "Artifact")
     own = files.alternative_name(name)
     metadata = {
@@ -145,7 +145,7 @@ def create_artifact(name: str, labels: Any = None, description: str = "") -> Art
 
 
 def load_artifact(path: str) -> Artifact:
-    """Read an artifact of this machine; else fetch `/<user>/<folder>/<name>` from the server that `login` has found."""
+    """Load a local artifact, or else fetch `/<user>/<folder>/<name>` from the server of `login`."""
     from t9k.em.errors import NotAnArtifact
     from t9k.em.upload_artifact import download_artifact
 
@@ -164,7 +164,7 @@ def load_artifact(path: str) -> Artifact:
 
 
 def objects_in(folder: Path) -> dict[str, Path]:
-    """Path -> file of all objects that are kept in an artifact's folder."""
+    """Return path -> file for all objects in an artifact's folder."""
     found = {}
     for local in sorted(folder.rglob("*")):
         path = local.relative_to(folder).as_posix()
@@ -179,7 +179,7 @@ def empty_folders_in(folder: Path) -> list[str]:
 
 
 def incomplete_in(folder: Path) -> Optional[str]:
-    """A folder of which only a part was copied; it is added again by the same call."""
+    """Return a folder that was copied only in part, if any. Adding it again completes it."""
     return next((mark.read_text() for mark in sorted(folder.glob(f"{ADDING}*"))), None)
 
 

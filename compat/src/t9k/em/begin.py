@@ -37,7 +37,7 @@ def create_run(  # noqa: PLR0913, PLR0917
     make_folder: bool = False,
     conflict_strategy: str = "new",
 ) -> Run:
-    """Begin a run in `.em/runs`. Values of the file at `config_path` win over arguments, as in the original."""
+    """Start a run in `.em/runs`. Like in the original, values in the file at `config_path` override arguments."""
     given: dict[str, Any] = {
         "name": name,
         "hparams": hparams,
@@ -77,8 +77,8 @@ def load_run(
     make_folder: bool = False,
     conflict_strategy: str = "new",
 ) -> Run:
-    """Go on with a run of this machine, else with the newest `/<user>/<folder>/<name>` on the server that `login` has
-    found: its status is `Running` again, and an upload continues the same run."""
+    """Continue a local run, or else the newest `/<user>/<folder>/<name>` on the server of `login`. Its status becomes
+    `Running` again, and an upload continues the same run."""
     place = Path(path)
     if not place.is_dir():
         place = files.runs_folder() / path

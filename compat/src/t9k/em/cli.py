@@ -131,7 +131,7 @@ def _print(title: str, values: dict[str, Any]) -> None:
 
 
 def _say(text: str, file: Optional[TextIO] = None) -> None:
-    """Print. Names and values are other people's: on a terminal their control characters would be orders."""
+    """Print. Escapes control characters: names and values come from others and could control the terminal."""
     print(
         "".join(char if char.isprintable() or char in "\n\t\u3000" else ascii(char)[1:-1] for char in text), file=file
     )

@@ -8,7 +8,7 @@ from typing import Any, Callable, Optional
 
 
 class Params(MutableMapping[str, Any]):
-    """A mapping that is written to the run's file at every change. `params.epochs = 10` works as well."""
+    """A mapping that is saved to the run's file on every change. `params.epochs = 10` works as well."""
 
     _upload: Callable[[dict[str, Any]], None]
     _values: dict[str, Any]
@@ -22,7 +22,7 @@ class Params(MutableMapping[str, Any]):
             self.update(init_hparams)
 
     def update(self, new_params: Mapping[str, Any], override: bool = True) -> None:  # type: ignore[override]
-        """Take over values; with `override=False` only those that are missing."""
+        """Set values; with `override=False` only those that are missing."""
         for name, value in new_params.items():
             _check(name, value)
         for name, value in new_params.items():
@@ -31,7 +31,7 @@ class Params(MutableMapping[str, Any]):
         self._upload(self.as_dict())
 
     def parse(self, dist_tf_strategy: Any = None, dist_torch_model: Any = None, dist_hvd: Any = None) -> None:
-        """Note how training is distributed: `api`, `policy` and `config`."""
+        """Record how training is distributed: `api`, `policy` and `config`."""
         if dist_tf_strategy is not None:
             self.update(_tensorflow(dist_tf_strategy))
         if dist_torch_model is not None:

@@ -1,4 +1,4 @@
-"""From a run on a Danlu server to the old layout, so that `load_run` goes on with it here."""
+"""Convert a run on a Danlu server to the old layout, so that `load_run` can continue it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from t9k.em.upload import KEPT, STATES
 from t9k.em.upload_artifact import folder_in
 
 STATUS = {state: status for status, state in STATES.items()}
-"""What is neither finished nor failed is running, or was when it was last heard of."""
+"""All other states are shown as running, or as running when last seen."""
 
 
 def download_run(path: str) -> Path:
-    """Fetch the newest run of `/<user>/<folder>/<name>` into the folder for runs, and return its place."""
+    """Fetch the newest run of `/<user>/<folder>/<name>` into the folder for runs; return its path."""
     try:
         session = remote.session()
     except RuntimeError:
@@ -51,7 +51,7 @@ def _find(session: Session, folder: str, name: str, path: str) -> dict[str, Any]
 
 
 def _records(points: str) -> dict[str, list[dict[str, Any]]]:
-    """Type -> records in the order of their steps; values of one moment are one record again."""
+    """Return records by type, in the order of steps; values with the same time are joined into one record."""
     found: dict[str, dict[tuple[str, str, str], dict[str, float]]] = {}
     for row in csv.DictReader(io.StringIO(points)):
         if row["type"] != "system" and row["is_hidden"] == "0":
@@ -104,7 +104,7 @@ def _write(about: dict[str, Any], metrics: dict[str, list[dict[str, Any]]], sess
         "remote": [note],
     }
     files.write(place / files.METADATA, metadata)
-    # what the server has is not sent again
+    # the server already has these, so they are not uploaded again
     known = {"metrics": {type: len(records) for type, records in metrics.items()}, "hparams": about["hparams"]}
     (place / KEPT / "imported.json").write_text(json.dumps({**known, "status": status}))
     return place

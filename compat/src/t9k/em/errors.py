@@ -1,18 +1,18 @@
-"""Errors of which the original's manual and its code tell different classes: ours are both."""
+"""Errors whose classes differ between the original's manual and its code: here they have both."""
 
 from __future__ import annotations
 
 
 class NotARun(OSError, RuntimeError):
-    """No Run at this path: RuntimeError by the manual, OSError by the code."""
+    """No Run at this path: RuntimeError in the manual, OSError in the code."""
 
 
 class NotAnArtifact(OSError, RuntimeError):
-    """No Artifact at this path, likewise."""
+    """No Artifact at this path; same classes."""
 
 
 class CannotConnect(ConnectionError, RuntimeError):
-    """No server answers. Of requests' class as well where requests is there, because scripts catch that."""
+    """The server does not answer. Also has the class of requests, if installed, because scripts catch that."""
 
 
 def cannot_connect(message: str) -> Exception:

@@ -1,4 +1,4 @@
-"""The old layout of a run on disk; that of an artifact is in `artifact`.
+"""The old layout of a run on disk. For artifacts see `artifact`.
 
 .em/runs/mnist_torch_231222_141932_61p5jc/
   metadata.yaml  index.yaml  hyperparameters.yaml  platform.yaml  git.yaml  stdout.log
@@ -36,7 +36,7 @@ METADATA, INDEX, HPARAMS, PLATFORM, GIT, STDOUT = (
 
 
 class Loaded(NamedTuple):
-    """A run's files, read."""
+    """The content of a run's files."""
 
     metadata: dict[str, Any]
     hparams: dict[str, Any]
@@ -44,15 +44,15 @@ class Loaded(NamedTuple):
     platform: dict[str, Any]
     git: dict[str, Any]
     problems: tuple[str, ...] = ()
-    """What could not be read."""
+    """Parts that could not be read."""
 
 
 class Unreadable(RuntimeError):
-    """A file that is no YAML, or not what it should be."""
+    """A file that is not YAML, or has unexpected content."""
 
 
 def runs_folder() -> Path:
-    """Where runs lie; read when it is needed, not at import as in the original."""
+    """The folder for runs; read when needed, not on import as in the original."""
     return Path(os.environ.get("EM_RUN_PARENT_DIR") or os.path.join(".em", "runs"))
 
 
@@ -61,7 +61,7 @@ def artifacts_folder() -> Path:
 
 
 def is_sequence(value: Any) -> bool:
-    """A plain text is one too, as in the original: labels="ab" are the labels a and b."""
+    """Includes strings, as in the original: labels="ab" are the labels a and b."""
     return isinstance(value, Sequence)
 
 
@@ -80,7 +80,7 @@ def check_name(name: str, kind: str = "Run") -> None:
 
 
 def write(path: Path, value: Any) -> None:
-    """Whole or not at all."""
+    """Write a file atomically."""
     descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=".partial.")
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(plain_yaml.dump(value))
@@ -89,7 +89,7 @@ def write(path: Path, value: Any) -> None:
 
 
 def read(path: Path) -> Any:
-    """Raise Unreadable that names the file."""
+    """Read a file. Raises Unreadable with its name."""
     try:
         return plain_yaml.load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
@@ -97,9 +97,9 @@ def read(path: Path) -> Any:
 
 
 def metrics_path(type: str) -> str:
-    """The file of a type, below the run's folder: its own name, as in the original, and another for every other type.
+    """Return the path of a metric type's file in the run's folder: the type itself, as in the original, if possible.
 
-    What could lead out of the folder is written as `%2F`.
+    Characters that could lead out of the folder are percent-encoded. Different types have different files.
     """
     name = re.sub(r"[/%\\\x00-\x1f]|^\.", lambda found: f"%{ord(found.group()):02X}", type) or "%"
     if len(name.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES:
@@ -115,7 +115,7 @@ def append_metrics(folder: Path, type: str, record: dict[str, Any]) -> None:
 
 
 def settle_metrics(folder: Path) -> None:
-    """Make the folder for metrics, and give files the names that this version writes to."""
+    """Create the folder for metrics, and rename files to the names that this version uses."""
     (folder / "metrics").mkdir(exist_ok=True)
     if not (folder / INDEX).exists():
         return
@@ -137,7 +137,7 @@ def write_index(folder: Path, types: list[str]) -> None:
 
 
 def load(folder: Path) -> Loaded:
-    """Read a run. Raise FileNotFoundError naming the file that is missing, and Unreadable."""
+    """Read a run. Raises FileNotFoundError with the name of a missing file, and Unreadable."""
     index = read(folder / INDEX) or {}
     metrics, problems = _metrics(folder, index.get("metrics") or {})
     return Loaded(
@@ -151,7 +151,7 @@ def load(folder: Path) -> Loaded:
 
 
 def load_what_there_is(folder: Path) -> Loaded:
-    """Read a run as far as it can be read; `problems` names the rest. Raise Unreadable when its metadata cannot be."""
+    """Read a run as far as possible; `problems` lists the rest. Raises Unreadable if its metadata cannot be read."""
     metadata = read(folder / METADATA)
     if not isinstance(metadata, dict) or not metadata.get("name") or not metadata.get("alternativeName"):
         raise Unreadable(f"{folder / METADATA} has no name; it cannot be imported")
@@ -169,7 +169,7 @@ def load_what_there_is(folder: Path) -> Loaded:
 
     index = part(INDEX)
     listed = index.get("metrics") if isinstance(index.get("metrics"), dict) else None
-    if listed is None:  # the files are there all the same
+    if listed is None:  # use the files even without a list
         listed = {path.stem: f"metrics/{path.name}" for path in sorted((folder / "metrics").glob("*.yaml"))}
     metrics, lost = _metrics(folder, listed)
     hparams, platform, git = (part(name) for name in (HPARAMS, PLATFORM, GIT))
@@ -177,7 +177,7 @@ def load_what_there_is(folder: Path) -> Loaded:
 
 
 def _metrics(folder: Path, listed: dict[Any, Any]) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
-    """Records by type, and what could not be read of them."""
+    """Return the records by type, and the problems."""
     found: dict[str, list[dict[str, Any]]] = {}
     problems = []
     for type, path in listed.items():
@@ -199,7 +199,7 @@ def _metrics(folder: Path, listed: dict[Any, Any]) -> tuple[dict[str, list[dict[
 
 
 def find(path: Path, kind: str = "Run") -> list[Path]:
-    """The runs, or the artifacts, at a path: itself, those directly in it, or in the folder for them of an `.em`."""
+    """Return the runs or artifacts at a path: itself, those directly in it, or in its folder `runs` or `artifacts`."""
     if is_kept(path, kind):
         return [path]
     if not path.is_dir():
@@ -209,7 +209,7 @@ def find(path: Path, kind: str = "Run") -> list[Path]:
 
 
 def is_kept(path: Path, kind: str) -> bool:
-    """Whether it is one; of what cannot be read, whether it lies where they lie: then it is named, not passed over."""
+    """Whether this is a run or artifact. If unreadable, judge by its location, so that the error is reported."""
     if not FOLDER.search(path.absolute().name) or not (path / METADATA).is_file():
         return False
     try:
@@ -220,7 +220,7 @@ def is_kept(path: Path, kind: str) -> bool:
 
 
 def moment(value: Any) -> Optional[datetime]:
-    """A time of a file: text, or what YAML made of it."""
+    """Parse a time in a file: a string, or a datetime made by YAML."""
     if isinstance(value, datetime):
         return value.astimezone()
     if not value:

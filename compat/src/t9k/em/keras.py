@@ -16,7 +16,7 @@ def _base() -> Any:
 
 
 class EMFitCallback(_base()):  # type: ignore[misc]
-    """Logs `train` and `val` metrics once per epoch; hyperparameters of the optimizer when training begins."""
+    """Logs `train` and `val` metrics once per epoch, and hyperparameters of the optimizer at the start of training."""
 
     def __init__(self, run: Run) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class EMFitCallback(_base()):  # type: ignore[misc]
 
 
 class EMEvalCallback(_base()):  # type: ignore[misc]
-    """Logs `test` metrics when `model.evaluate` is through."""
+    """Logs `test` metrics at the end of `model.evaluate`."""
 
     def __init__(self, run: Run) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""`EMCallback` for Lightning: it works here, as its name promised in the original."""
+"""`EMCallback` for Lightning. Unlike in the original, it works."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _base() -> Any:
 
 
 class EMCallback(_base()):  # type: ignore[misc]
-    """Logs what the module logs; prefixes `train_`, `val_` and `test_` become types."""
+    """Logs the metrics of the module; the prefixes `train_`, `val_` and `test_` become types."""
 
     def __init__(self, run: Run) -> None:
         super().__init__()

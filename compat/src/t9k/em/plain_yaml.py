@@ -1,6 +1,6 @@
-"""YAML of the old layout. Written: plain values only. Read: whatever the original may have written, as plain values.
+"""YAML of the old layout. Writes plain values only; reads whatever the original wrote, as plain values.
 
-The original dumps Python objects (tuples, NumPy scalars); here a tag never makes an object, it is read as its values.
+The original dumps Python objects (tuples, NumPy scalars). Here a tag never creates an object: its values are read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import yaml
 
 MAX_VALUES = 50_000_000
-"""Written out; a large file of metrics has some millions."""
+"""Limit of values in a file with anchors expanded; large files of metrics have some millions."""
 
 _PYTHON = "tag:yaml.org,2002:python/"
 _NUMPY_SCALARS = ("numpy.core.multiarray.scalar", "numpy._core.multiarray.scalar")
@@ -22,7 +22,7 @@ _KINDS.update({"u1": "B", "u2": "H", "u4": "I", "u8": "Q", "b1": "?"})
 
 
 class Records(NamedTuple):
-    """A list that was read as far as it can be."""
+    """A list, read as far as possible."""
 
     found: list[Any]
     num_lost: int
@@ -33,20 +33,20 @@ def dump(value: Any) -> str:
 
 
 def load(text: str) -> Any:
-    """Raise yaml.YAMLError when it is no YAML, and ValueError when a few words of it stand for more than a file can."""
-    found = yaml.load(text, _Loader)  # a SafeLoader: tags never make objects
+    """Parse YAML. Raises yaml.YAMLError, and ValueError if its anchors expand to too many values."""
+    found = yaml.load(text, _Loader)  # a SafeLoader: tags never create objects
     _count(found, {})
     return found
 
 
 def _count(value: Any, known: dict[int, int]) -> int:
-    """How many values it is once its anchors are written out. Raise ValueError for too many, and for a circle."""
+    """Count values with anchors expanded. Raises ValueError for too many, and for a cycle."""
     if not isinstance(value, (dict, list)):
         return 1
     if id(value) in known:
         count = known[id(value)]
     else:
-        known[id(value)] = MAX_VALUES + 1  # what leads back to it never ends
+        known[id(value)] = MAX_VALUES + 1  # a cycle expands forever
         inner = [*value.keys(), *value.values()] if isinstance(value, dict) else value
         count = known[id(value)] = 1 + sum(_count(one, known) for one in inner)
     if count > MAX_VALUES:
@@ -55,8 +55,8 @@ def _count(value: Any, known: dict[int, int]) -> int:
 
 
 def load_records(text: str) -> Records:
-    """A list of mappings, as metrics are kept. What a crash has cut, or something else has overwritten, is counted."""
-    is_cut = bool(text) and not text.endswith("\n")  # then its last number may be a part of one
+    """Parse a list of mappings, the format of metrics. Truncated and overwritten records are skipped and counted."""
+    is_cut = bool(text) and not text.endswith("\n")  # its last number may be incomplete
     try:
         every = load(text) or []
     except (yaml.YAMLError, ValueError, RecursionError):
@@ -83,7 +83,7 @@ def _is_record(one: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """The value without subclasses: NumPy scalars, enums and ordered dictionaries are what they stand for."""
+    """Convert NumPy scalars, enums and ordered dictionaries to plain values."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, enum.Enum):
@@ -100,7 +100,7 @@ def plain(value: Any) -> Any:
 
 
 class _Loader(yaml.SafeLoader):
-    """Python's tags are read as the values below them."""
+    """Reads Python's tags as the values below them."""
 
 
 def _values(loader: _Loader, suffix: str, node: yaml.Node) -> Any:
@@ -125,7 +125,7 @@ def _pairs(found: list[Any]) -> Any:
 
 
 def _numpy_scalar(found: list[Any]) -> Any:
-    """Its arguments are the type, such as `{args: [f8, ...]}`, and the bytes; anything else stays as it is."""
+    """Decode a scalar: its arguments are the type, such as `{args: [f8, ...]}`, and the bytes. Else return `found`."""
     if len(found) != 2 or not isinstance(found[0], dict) or not isinstance(found[1], bytes):
         return found
     kind = (found[0].get("args") or [None])[0]

@@ -1,4 +1,4 @@
-"""`login` and `logout`: which server uploads go to, for this process."""
+"""`login` and `logout`: the server for uploads of this process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from t9k.config import CONFIG
 from t9k.em.errors import cannot_connect
 
 PATIENCE_SECONDS = 30.0
-"""How long a server that has answered once is waited for."""
+"""How long to wait for a server that has answered before."""
 
 
 class Session(NamedTuple):
@@ -29,9 +29,9 @@ _session: Optional[Session] = None
 
 
 def login(ais_host: Optional[str] = None, api_key: Optional[str] = None, timeout: Optional[float] = None) -> None:
-    """Sign in to a Danlu server: its address and an API key, by default those of `t9k.CONFIG`.
+    """Log in to a Danlu server; address and API key default to those of `t9k.CONFIG`.
 
-    Inside a job it is the job that signs in, whatever a script has brought along from elsewhere.
+    Inside a job the job's own credentials are used, and the arguments ignored.
     """
     global _session  # noqa: PLW0603
     host: Optional[str]
@@ -61,7 +61,7 @@ def login(ais_host: Optional[str] = None, api_key: Optional[str] = None, timeout
 
 
 def logout() -> None:
-    """Forget the server. Without one there is only a warning."""
+    """Log out; only logs a warning if not logged in."""
     global _session  # noqa: PLW0603
     if _session is None:
         logging.getLogger("t9k.em").warning("Not logged in")

@@ -1,4 +1,4 @@
-"""`Run` as scripts for the original know it."""
+"""`Run` with the interface of the original."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UPLOAD_SECONDS = 5.0
 
 
 class Run:
-    """Made by `create_run` and `load_run`. Writes to its folder at once; `upload` brings it to the server."""
+    """Created by `create_run` and `load_run`. Writes to its folder at once; `upload` sends it to the server."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Run:
     local = property(lambda self: str(self._folder))
 
     def log(self, type: str, metrics: Mapping[str, Any], step: int, epoch: Optional[int] = None) -> None:
-        """Append values to `metrics/<type>.yaml`. The type is stored as it is; the server knows the synonyms."""
+        """Append values to `metrics/<type>.yaml`. The type is stored unchanged; the server knows synonyms."""
         record = {
             "value": {str(name): float(value) for name, value in metrics.items()},
             "sequence": {"epoch": plain(epoch), "step": int(step), "timestamp": files.now()},
@@ -70,11 +70,11 @@ class Run:
                 files.append_metrics(self._folder, type, record)
 
     def mark_input(self, resource: Any) -> None:
-        """Note that the run has read an Artifact. Assets are not known here: TypeError."""
+        """Record that the run has read an Artifact. Assets are not supported: TypeError."""
         self._mark("input", resource)
 
     def mark_output(self, resource: Any) -> None:
-        """Note that the run has made an Artifact; it is uploaded with the run."""
+        """Record that the run has created an Artifact; it is uploaded with the run."""
         self._mark("output", resource)
 
     def finish(self) -> None:
@@ -84,12 +84,12 @@ class Run:
         self._end("Complete")
 
     def upload(self, folder: str = "default", make_folder: bool = False, conflict_strategy: str = "new") -> None:
-        """Bring the run to the server that `login` has found, before or after `finish`, as often as one likes."""
+        """Upload the run to the server of `login`; may be called repeatedly, before and after `finish`."""
         from t9k.em.upload import upload_run
 
         assert self._folder is not None
         with self._uploading:
-            found = self._as_it_is()  # `log` goes on meanwhile
+            found = self._as_it_is()  # `log` may be called meanwhile
             done = upload_run(self._folder, folder, make_folder, conflict_strategy, found)
             if done is not None:
                 with self._lock:
@@ -114,10 +114,10 @@ class Run:
                 if self._folder is not None:
                     self._write_metadata()
 
-    # below: for create_run and load_run
+    # internal: used by create_run and load_run
 
     def begin(self, folder: Path) -> None:
-        """Write the files and look after the end."""
+        """Write the files, capture output, and register the end of the run at exit."""
         from danlu.track import output
 
         folder.mkdir(parents=True, exist_ok=True)
@@ -133,7 +133,7 @@ class Run:
         atexit.register(self._end, "Error")
 
     def keep_uploading(self, folder: str, make_folder: bool, conflict_strategy: str) -> None:
-        """Upload now, and what is new every few seconds until the end."""
+        """Upload now, and then every few seconds until the end."""
         self.upload(folder, make_folder, conflict_strategy)
 
         def go_on() -> None:
@@ -145,7 +145,7 @@ class Run:
         self._upload_folder = folder
 
     def _upload_quietly(self, folder: str) -> None:
-        """A problem of the server is not one of the training."""
+        """Log errors of an upload instead of raising: they must not stop the training."""
         import logging
 
         try:
@@ -177,10 +177,10 @@ class Run:
             try:
                 os.write(printed, text.encode("utf-8", "backslashreplace"))
             except OSError:
-                return  # a full disk takes the copy, not the print
+                return  # on a full disk the copy is lost, not the output itself
 
     def _as_it_is(self) -> files.Loaded:
-        """What is in the files, without reading them."""
+        """Return the content of the files from memory."""
         with self._lock:
             metrics = {type: list(records) for type, records in self._metrics.items()}
             return files.Loaded(dict(self._metadata), plain(self.hparams.as_dict()), metrics, self._platform, self._git)

@@ -1,4 +1,4 @@
-"""From the old layout to a Danlu server: what is new in the files becomes a journal, and journals are synced."""
+"""Upload runs in the old layout: write new content of the files to a journal, and sync journals with the server."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ STATES = {"Complete": "finished", "Error": "failed"}
 KEPT = ".danlu"
 MAX_ROWS = 5000
 MAX_OUTPUT_FRAMES = 1000
-"""Of half a megabyte, at a time; the next upload goes on there."""
+"""Limit of an upload, in frames of half a megabyte; the next upload continues there."""
 
 
 def upload(path: str, folder: str = "default", make_folder: bool = False, conflict_strategy: str = "new") -> None:
-    """Upload the run or artifact at a path, or all that are directly in it, or in the `runs` and `artifacts` in it."""
+    """Upload the run or artifact at a path, or all directly in it or in its `runs` and `artifacts` folders."""
     found, made = files.find(Path(path)), files.find(Path(path), "Artifact")
     if not found and not made:
         raise RuntimeError("No Run/Artifact is to be uploaded")
     failed: list[str] = []
 
     def attempt(one: Path, bring: Callable[[Path], None]) -> None:
-        """One that cannot be brought does not keep the others back; a server that is away does."""
+        """Upload one item. Continue with the others if it fails, unless the server does not answer."""
         try:
             bring(one)
         except CannotConnect:
@@ -56,7 +56,7 @@ def upload(path: str, folder: str = "default", make_folder: bool = False, confli
     def bring_artifact(one: Path) -> None:
         upload_artifact(one, folder, make_folder, conflict_strategy)
 
-    for one in made:  # first, so that they get the wanted folder and are not sent by a run
+    for one in made:  # first, so that they get the requested folder instead of being uploaded by a run
         attempt(one, bring_artifact)
     for one in found:
         attempt(one, bring_run)
@@ -68,7 +68,7 @@ def upload(path: str, folder: str = "default", make_folder: bool = False, confli
 def upload_run(
     run: Path, folder: Optional[str], make_folder: bool, conflict_strategy: str, found: files.Loaded
 ) -> Optional[dict[str, Any]]:
-    """Bring one run to the server. Return what `remote` notes about it; None when it was skipped."""
+    """Upload one run. Returns the entry for `remote` in its metadata; None if it was skipped."""
     if conflict_strategy not in STRATEGIES:
         raise ValueError(f"conflict_strategy is {conflict_strategy!r}; known: {', '.join(STRATEGIES)}")
     where = folder_in(folder)
@@ -114,19 +114,19 @@ def _header(found: files.Loaded) -> dict[str, Any]:
 
 
 def _known_id(metadata: dict[str, Any]) -> Optional[str]:
-    """The id of a run that was fetched: it goes on as the same one."""
+    """Return the id of a run that was fetched, so that it continues as the same one."""
     notes = metadata.get("remote") or []
     return next((str(one["id"]) for one in notes if one.get("action") == "download"), None)
 
 
 def _run_id(own_name: str, began: str) -> str:
-    """The same for every copy of the folder."""
+    """Return an id that is the same for every copy of the folder."""
     digest = hashlib.sha256(json.dumps([own_name, began]).encode()).digest()
     return "run-" + base64.b32encode(digest[:16]).decode().rstrip("=").lower()
 
 
 def _write_new(run: Path, header: dict[str, Any], found: files.Loaded) -> None:
-    """Write a journal of what the files have and no journal of ours has yet."""
+    """Write a journal of everything in the files that is not in earlier journals."""
     kept = run / KEPT
     kept.mkdir(exist_ok=True)
     state_path = kept / "imported.json"
@@ -152,14 +152,14 @@ def _write_new(run: Path, header: dict[str, Any], found: files.Loaded) -> None:
     if len(frames) == 1 and state:
         return
     body = b"".join(frames)
-    # made from what is in it: a copy of the folder elsewhere makes the same journal, and nothing arrives twice
+    # derived from the content: a copy of the folder elsewhere gives the same journal, so nothing is stored twice
     journal_id = hashlib.sha256(body).hexdigest()[:32]
     _put(kept / f"{journal_id}.journal", journal.file_header(journal_id) + body)
     _put(state_path, json.dumps(to_plain(new)).encode())
 
 
 def _printed(path: Path, begin: int, time: float) -> tuple[list[bytes], int]:
-    """Frames of what was printed from a byte on, and where that ends."""
+    """Return frames of the output from byte `begin` on, and the offset of their end."""
     frames: list[bytes] = []
     if not path.exists():
         return frames, begin
@@ -172,7 +172,7 @@ def _printed(path: Path, begin: int, time: float) -> tuple[list[bytes], int]:
 
 
 def _announce(api: Api, header: dict[str, Any], own_name: str) -> dict[str, Any]:
-    """Tell the server of the run. With `new`, one whose name is taken in the folder gets its alternative name."""
+    """Announce the run to the server. With `new`, a run whose name is taken in the folder gets its alternative name."""
     if header["conflict"] != "new":
         return announce(api, header)
     try:
@@ -184,7 +184,7 @@ def _announce(api: Api, header: dict[str, Any], own_name: str) -> dict[str, Any]
 
 
 def _points(first_layout: int, type: str, records: list[dict[str, Any]]) -> list[bytes]:
-    """Frames of one file's records; rows with the same names share a layout."""
+    """Return the frames of a file's records; rows with the same names share a layout."""
     layouts: dict[tuple[str, ...], int] = {}
     frames: list[bytes] = []
     for record in records:

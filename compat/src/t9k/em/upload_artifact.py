@@ -1,7 +1,7 @@
-"""From an artifact of the old layout to a version on a Danlu server, and back.
+"""Convert an artifact of the old layout to a version on a Danlu server, and back.
 
-A node of the original is `/<user>/<folder>/<name>`; it is the artifact `<folder>/<name>` here. The same node uploaded
-again with other files is its next version.
+A node of the original is `/<user>/<folder>/<name>`; here it is the artifact `<folder>/<name>`. Uploading the same node
+with changed files creates its next version.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STRATEGIES = ("skip", "error", "new", "replace")
 def upload_artifact(
     artifact: Path, folder: Optional[str], make_folder: bool, conflict_strategy: str
 ) -> Optional[dict[str, Any]]:
-    """Bring one artifact to the server, and note that in its metadata. Return the note; None when it was skipped."""
+    """Upload one artifact and record that in its metadata. Returns the entry; None if it was skipped."""
     if conflict_strategy not in STRATEGIES:
         raise ValueError(f"conflict_strategy is {conflict_strategy!r}; known: {', '.join(STRATEGIES)}")
     session = remote.session()
@@ -74,14 +74,14 @@ def upload_artifact(
 
 
 def connect_artifacts(run: Path, run_id: str, folder: str) -> None:
-    """Upload the artifacts that a run names and that are not on the server yet, and note the edges there."""
+    """Upload the artifacts that a run names, unless the server has them, and create the links to the run."""
     session = remote.session()
     associations = (files.read(run / files.METADATA) or {}).get("associations") or {}
     for kind in ("input", "output"):
         for one in associations.get(kind) or ():
             place = _find(run, one) if one.get("kind") == "Artifact" else None
             if place is None:
-                continue  # an asset, or something that was left on another machine
+                continue  # an asset, or missing on this machine
             noted = on_server(files.read(place / files.METADATA), session.host)
             noted = noted or upload_artifact(place, folder, True, "new")
             if noted is None:
@@ -89,17 +89,17 @@ def connect_artifacts(run: Path, run_id: str, folder: str) -> None:
             try:
                 session.api.post(f"/artifacts/versions/{noted['id']}/links", {"run": run_id, "kind": kind})
             except Refused as refused:
-                if refused.status != 404:  # it was deleted there
+                if refused.status != 404:  # 404: the version was deleted on the server
                     raise RuntimeError(refused.message) from refused
 
 
 def on_server(metadata: dict[str, Any], host: str) -> Optional[dict[str, Any]]:
-    """The last note about this server."""
+    """Return the latest entry about this server."""
     return next((one for one in reversed(metadata.get("remote") or []) if one.get("host") == host), None)
 
 
 def download_artifact(path: str) -> Path:
-    """Fetch an artifact into the folder for artifacts, and return its place."""
+    """Fetch an artifact into the folder for artifacts; return its path."""
     missing = f"Not a local directory or a remote path: '{path}'"
     try:
         session = remote.session()
@@ -138,7 +138,7 @@ def download_artifact(path: str) -> Path:
 
 
 def folder_in(folder: Optional[str]) -> str:
-    """`/me/a/b` and `a/b` are the folder a/b of the project; nothing said is `default`."""
+    """`/me/a/b` and `a/b` are the folder a/b of the project; the default is `default`."""
     text = folder or "default"
     if text.startswith("/"):
         text = text.strip("/").partition("/")[2]
@@ -146,7 +146,7 @@ def folder_in(folder: Optional[str]) -> str:
 
 
 def _find(run: Path, association: dict[str, Any]) -> Optional[Path]:
-    """Where an artifact of a run is: where it was, or beside the runs when the tree was moved."""
+    """Return the path of a run's artifact: the recorded one, or beside the runs if the tree was moved."""
     own = str(association.get("name"))
     places = (
         Path(str(association.get("localDir") or own)),
@@ -157,7 +157,7 @@ def _find(run: Path, association: dict[str, Any]) -> Optional[Path]:
 
 
 def _earlier(metadata: dict[str, Any], session: Session, where: str) -> Optional[str]:
-    """The name that this node has on the server already, in this folder."""
+    """Return the name of this node in this folder on the server, if it was uploaded before."""
     for one in reversed(metadata.get("remote") or []):
         name = str(one.get("path") or "").strip("/").partition("/")[2]
         if one.get("host") == session.host and name.rpartition("/")[0] == _clean(where):
@@ -166,7 +166,7 @@ def _earlier(metadata: dict[str, Any], session: Session, where: str) -> Optional
 
 
 def _id(artifact: Path, metadata: dict[str, Any]) -> str:
-    """The same for every copy of the folder, another when its files are others."""
+    """Return an id that is the same for every copy of the folder with the same files."""
     contents = []
     for path, local in objects_in(artifact).items():
         digest = hashlib.sha256()
@@ -180,7 +180,7 @@ def _id(artifact: Path, metadata: dict[str, Any]) -> str:
 
 
 def _clean(where: str) -> str:
-    """A folder as the beginning of a name."""
+    """Convert a folder to a valid prefix of a name."""
     return "/".join(re.sub(r"[^\w.-]+", "-", part).strip("-_.") or "x" for part in where.split("/"))
 
 
@@ -194,7 +194,7 @@ def _node_name(version: dict[str, Any]) -> str:
 
 
 def _own_name(version: dict[str, Any]) -> str:
-    """A folder's name as the original makes them, the same whenever this version is fetched."""
+    """Return a folder name in the original's format, the same on every download of this version."""
     made = files.moment(version["made_at"])
     tail = hashlib.sha256(str(version["id"]).encode()).hexdigest()[:6]
     base = files.FOLDER.sub("", _node_name(version))

@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _coco_sources(img_dir: str, img_list: str, annotations: str | None) -> tuple[list[Source], tuple[str, ...]]:
-    """Return what the annotations say, in the order and with the paths of the list where there is one."""
+    """Return the sources in the annotations, in the order and with the paths of the list, if there is one."""
     from danlu_accel.records import BadImageList, read_list, sources_from_coco
 
     if annotations is None and Path(img_list).read_bytes().lstrip()[:1] == b"{":
@@ -95,7 +95,7 @@ def _annotations_near(img_dir: Path) -> Path:
 
 
 def _require_labels(img_list: str, images: list[ListedImage]) -> None:
-    """A list of a folder without class folders has no labels, and is for coco."""
+    """Reject images without labels: lists of a folder without class folders are only for coco."""
     from danlu_accel.records import BadImageList
 
     if any(image.label < 0 for image in images):
@@ -103,9 +103,9 @@ def _require_labels(img_list: str, images: list[ListedImage]) -> None:
 
 
 def _labels(images: list[ListedImage], label_map: Path) -> dict[str, int]:
-    """Return the class names of a list: those of its folders, and more from a label map that agrees with them.
+    """Return the class names of a list: those of its folders, plus others from a label map that agrees with them.
 
-    A label map that does not agree is older, or of another list.
+    A label map that disagrees is outdated or of another list, and is ignored.
     """
     from danlu_accel.records import labels_of_folders, read_label_map
 

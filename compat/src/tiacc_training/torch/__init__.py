@@ -1,4 +1,4 @@
-"""`import tiacc_training.torch` gives access to its parts by attribute, each loaded when it is used."""
+"""`import tiacc_training.torch` gives access to its parts as attributes; each is imported on first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`MixedPrecision_TrainingPolicy`: three of Danlu's policies behind one class with numbers."""
+"""`MixedPrecision_TrainingPolicy`: three of Danlu's policies behind one class, selected by number."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from danlu_accel.precision import LossAware, LrAware, Policy, TimeWindow, mean_o
 NUMBERS = {"TimeSchedulePolicy": 0}
 
 NAMES = ("start_time", "hold_time", "end_time", "interval_time", "interval_hold_time")
-"""The order in the guide's sample code."""
+"""The order of arguments in the guide's sample code."""
 
 NAMES_OF_TABLE = ("start_time", "end_time", "hold_time", "interval_time", "interval_hold_time")
-"""The order in its table of arguments."""
+"""The order of arguments in the guide's table."""
 
-# the names in the sample code -> the names in the table of arguments
+# names in the sample code -> names in the table
 ALIASES = {
     "start_step": "start_time",
     "hold_step": "hold_time",
@@ -28,10 +28,10 @@ ALIASES = {
 
 
 class MixedPrecision_TrainingPolicy:  # noqa: N801 - the name is the old library's
-    """Policy 0: a window of epochs; 1: a window, with care when the learning rate jumps; 2: by how the loss falls.
+    """Policy 0: a window of epochs; 1: a window that pauses when the learning rate jumps; 2: by the fall of the loss.
 
-    Arguments may be given by position in the order of NAMES or of NAMES_OF_TABLE, whichever makes sense, by these
-    names, or by those of ALIASES; one argument given twice is a TypeError.
+    Positional arguments may be in the order of NAMES or NAMES_OF_TABLE, whichever makes sense. Keywords may be these
+    names or those of ALIASES; an argument given twice is a TypeError.
     """
 
     def __init__(self, policy: int | str, *by_position: int | None, **by_name: int | None) -> None:
@@ -49,10 +49,10 @@ class MixedPrecision_TrainingPolicy:  # noqa: N801 - the name is the old library
         loss: float | None = None,
         scaler: GradScaler | None = None,
     ) -> bool:
-        """Say whether this epoch trains in mixed precision; `loss` is that of the epoch before.
+        """Return whether this epoch trains in mixed precision; `loss` is that of the previous epoch.
 
-        With several ranks all must ask: their losses are averaged, so that all get the same answer. When mixed
-        precision begins again, the scaler starts again from its first scale.
+        All ranks must call it: their losses are averaged, so that all make the same decision. When mixed precision
+        starts again, the scaler restarts from its initial scale.
         """
         if not isinstance(scaler, GradScaler):
             raise TypeError(
@@ -79,7 +79,7 @@ class MixedPrecision_TrainingPolicy:  # noqa: N801 - the name is the old library
 
 
 def _in_order(number: int | str, by_position: tuple[int | None, ...]) -> dict[str, int | None]:
-    """Name the arguments. The guide has two orders: a hold is a part of its window, which tells them apart."""
+    """Name the arguments. The guide has two orders; as a hold is part of its window, values tell which is meant."""
     sample, table = dict(zip(NAMES, by_position)), dict(zip(NAMES_OF_TABLE, by_position))
     if number not in (0, 1) or _makes_sense(number, sample):
         return sample
@@ -94,9 +94,9 @@ def _in_order(number: int | str, by_position: tuple[int | None, ...]) -> dict[st
 def _makes_sense(number: int | str, given: Mapping[str, int | None]) -> bool:
     hold, end, start = given.get("hold_time"), given.get("end_time"), given.get("start_time")
     if hold is None:
-        return number == 0 or end is None  # policy 1 needs a hold; what was not given at all may come by name
+        return number == 0 or end is None  # policy 1 needs a hold; omitted arguments may be given by keyword
     if end is None:
-        return number == 1  # policy 0 has no hold, so what is said in its place is something else
+        return number == 1  # policy 0 has no hold, so this value means something else
     return hold <= end - (10 if start is None else start) + 1
 
 

@@ -1,4 +1,4 @@
-"""The old names of Danlu's records and precision policies; each loads on first use."""
+"""The old names of Danlu's records and precision policies, imported on first use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _index_tfr_dataset() -> type[_IndexTFRDataset]:
     from danlu_accel.records import IndexTFRDataset as Records
 
     class IndexTFRDataset(Records):
-        """Danlu's data set under the old argument names; `tfrecored_dir` is spelled as the old guide spells it."""
+        """Danlu's data set with the old argument names; the misspelled `tfrecored_dir` is the old guide's."""
 
         def __init__(
             self,
@@ -36,7 +36,7 @@ def _index_tfr_dataset() -> type[_IndexTFRDataset]:
 
 def __getattr__(name: str) -> Any:
     if name == "IndexTFRDataset":
-        found = globals()["IndexTFRDataset"] = _index_tfr_dataset()  # kept, so that pickling finds the same class
+        found = globals()["IndexTFRDataset"] = _index_tfr_dataset()  # cached, so that pickling finds the same class
         return found
     if name == "MixedPrecision_TrainingPolicy":
         from tiacc_training.torch import adaptfp16

@@ -1,4 +1,4 @@
-"""`torch.distributed.all_reduce` by Danlu's exchange, for what is large enough to gain from it."""
+"""Route `torch.distributed.all_reduce` through Danlu's exchange, for tensors large enough to benefit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from danlu_accel import comm
 from tiacc_training.torch.distributed.settings import OldSettings
 
 LEAST_BYTES = 1 << 20
-"""Below this a sum is over before the exchange has begun."""
+"""Below this size torch's own sum is faster."""
 
 MODULES = (dist, distributed_c10d)
 _originals: list[Callable[..., Any]] = []
@@ -22,7 +22,7 @@ _open: list[comm.AllReduce] = []
 
 
 def patch(settings: OldSettings) -> None:
-    """Replace it wherever scripts find it."""
+    """Replace all_reduce in all modules from which scripts import it."""
     original = dist.all_reduce
     _originals.append(original)
     chosen = comm.Settings(settings.algorithm, num_streams=settings.num_streams, options=options_of(settings))
@@ -42,7 +42,7 @@ def patch(settings: OldSettings) -> None:
 
 
 def undo() -> None:
-    """Quiet when there is nothing to undo."""
+    """Restore torch's functions; does nothing if they are not patched."""
     while _originals:
         _put(_originals.pop())
     while _open:
@@ -54,9 +54,9 @@ def options_of(settings: OldSettings) -> comm.Options:
 
 
 def _is_ours(tensor: Any, op: Any, group: Any) -> bool:
-    """Whether it is a large sum or average of numbers on CPUs over everybody. All of it is the same on every rank.
+    """Whether this is a large sum or average of CPU tensors over all ranks. The result is the same on every rank.
 
-    What torch.compile traces, and subclasses such as DTensor, have an all_reduce of their own.
+    Code traced by torch.compile, and tensor subclasses such as DTensor, use their own all_reduce.
     """
     return (
         not torch.compiler.is_compiling()
@@ -72,14 +72,14 @@ def _is_ours(tensor: Any, op: Any, group: Any) -> bool:
 
 
 def _reducer(settings: comm.Settings, like: torch.Tensor) -> comm.AllReduce | None:
-    """The open exchange; the first large sum opens it, and measures. None where it cannot be had."""
-    if _open and _open[0].group is not dist.group.WORLD:  # the script has begun anew
+    """Return the open exchange; the first large sum opens it and measures. None if it cannot be opened."""
+    if _open and _open[0].group is not dist.group.WORLD:  # the script has initialised a new process group
         _open.pop().close()
     if not _open and _originals:
         try:
             _open.append(comm.AllReduce(settings, like.detach()))
         except comm.CommError as error:
-            # Every rank meets the same error, so every rank goes on with torch's own.
+            # Every rank gets the same error, so all continue with torch's own.
             warnings.warn(f"all_reduce is torch's own: {error}", stacklevel=3)
             _put(_originals[-1])
     return _open[0] if _open else None

@@ -1,4 +1,4 @@
-"""`python -m tiacc_training.torch.distributed.launch`: torchrun under the old name."""
+"""`python -m tiacc_training.torch.distributed.launch`: torchrun under its old name."""
 
 from torch.distributed.run import main
 

@@ -1,4 +1,4 @@
-"""Patching DistributedDataParallel and `torch.distributed.all_reduce`, and undoing it."""
+"""Patch DistributedDataParallel and `torch.distributed.all_reduce`, and undo it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _added_variables: list[str] = []
 
 
 def init_tiacc_training() -> None:
-    """From here on, every DDP model takes Danlu's hook when it is made, and large sums by `all_reduce` go the same way.
+    """From now on, new DDP models get Danlu's hook, and large sums by `all_reduce` use the same exchange.
 
-    A second call changes nothing.
+    Idempotent.
 
-    Call it before `init_process_group`: under mpirun it fills in what `env://` needs.
+    Call it before `init_process_group`: under mpirun it sets the variables that `env://` needs.
     """
     if _originals:
         return
@@ -36,7 +36,7 @@ def init_tiacc_training() -> None:
 
 
 def shutdown_tiacc_training() -> None:
-    """Undo `init_tiacc_training`; models made meanwhile keep their exchange. Quiet when there is nothing to undo."""
+    """Undo `init_tiacc_training`. Models keep their exchange. Does nothing if not initialised."""
     while _originals:
         name, original = _originals.popitem()
         setattr(DistributedDataParallel, name, original)
@@ -63,7 +63,7 @@ def _init_with(settings: OldSettings) -> Callable[..., None]:
     return init
 
 
-# With more arguments than this by position, the script has set the bucket size itself.
+# With more positional arguments than this, the script sets the bucket size itself.
 BUCKET_CAP_PLACE = DistributedDataParallel.__init__.__code__.co_varnames.index("bucket_cap_mb")
 
 
@@ -78,7 +78,7 @@ def _attach(model: DistributedDataParallel, settings: OldSettings) -> comm.Attac
             options=options,
         )
     except comm.CommError as error:
-        # Every rank meets the same error, so every rank trains on with plain DDP.
+        # Every rank gets the same error, so all continue with plain DDP.
         warnings.warn(f"gradients are exchanged by plain DDP: {error}", stacklevel=4)
         return None
 

@@ -1,4 +1,4 @@
-"""The old library's environment variables, translated."""
+"""Translate the old library's environment variables."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from danlu_accel.comm import Algorithm, WireFormat
 
-# 1 asks for speed, and on a fast link 2d is the slower one: so it is measured, beside the others.
+# 1 asks for speed, but 2d is slower on a fast link: so measure it against the others.
 TOPK_RATIO = "0.01"
 ALGORITHMS: dict[str | None, Algorithm] = {None: "auto", "0": "flat", "1": "auto", "force": "2d"}
 
 
 @dataclass(frozen=True)
 class OldSettings:
-    """What the old mpirun line asked for."""
+    """The settings of the old mpirun command line."""
 
     algorithm: Algorithm
     bucket_cap_mb: float | None
@@ -24,7 +24,7 @@ class OldSettings:
 
 
 def read_settings(environ: Mapping[str, str]) -> OldSettings:
-    """Translate; raises ValueError with the variable's name when a value makes no sense."""
+    """Translate the variables; raises ValueError with the name of one that has an invalid value."""
     wanted = environ.get("LIGHT_2D_ALLREDUCE")
     if wanted not in ALGORITHMS:
         raise ValueError(f"LIGHT_2D_ALLREDUCE: expected 0, 1 or force, got {wanted!r}")

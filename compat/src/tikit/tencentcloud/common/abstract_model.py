@@ -1,4 +1,4 @@
-"""What the objects that go in and come out have in common: attributes, and JSON both ways."""
+"""Base class of request and response objects: attributes, and conversion from and to JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class AbstractModel:
 
     @classmethod
     def new(cls: type[M], **values: Any) -> M:
-        """One with these attributes. Raise TypeError for a name that it does not have."""
+        """Create an object with these attributes. Raises TypeError for an unknown name."""
         made = cls()
         for name, value in values.items():
             if name not in made.__dict__:
@@ -38,11 +38,11 @@ class AbstractModel:
         return made
 
     def to_json_string(self, *args: Any, **kwargs: Any) -> str:
-        """JSON with all attributes, those that are None too. Arguments are those of `json.dumps`."""
+        """Return JSON with all attributes, including those that are None. Arguments are passed to `json.dumps`."""
         return json.dumps(self._serialize(allow_none=True), *args, **{"ensure_ascii": False, **kwargs})
 
     def from_json_string(self, text: str) -> None:
-        """Set the attributes that JSON names; others that it has are passed over."""
+        """Set the attributes named in the JSON; unknown names are ignored."""
         self._deserialize(json.loads(text))
 
     def _serialize(self, allow_none: bool = False) -> dict[str, Any]:

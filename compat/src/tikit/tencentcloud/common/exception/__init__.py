@@ -1,1 +1,1 @@
-"""Where the original has its error."""
+"""Import path of the original for its error."""

@@ -6,7 +6,7 @@ from typing import Optional
 
 
 class TencentCloudSDKException(Exception):
-    """What went wrong. `code` is None when the call was refused before anything was sent."""
+    """`code` is None if the call was rejected before a request was sent."""
 
     def __init__(
         self, code: Optional[str] = None, message: Optional[str] = None, requestId: Optional[str] = None

@@ -1,1 +1,1 @@
-"""Paths of the original below which scripts find its error and its models."""
+"""Import paths of the original for its error and its models."""

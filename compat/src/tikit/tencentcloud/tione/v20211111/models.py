@@ -1,5 +1,5 @@
-"""The objects of tikit's calls, with the attributes that the original's have. Which of them are filled is in
-docs/migrate/ti-one.md."""
+"""The objects of tikit's calls, with the attributes of the original. docs/migrate/ti-one.md lists those that are
+filled."""
 
 from __future__ import annotations
 
@@ -352,7 +352,7 @@ class DescribeLogsResponse(Shown):
         return log_table(self)
 
     def next(self) -> Optional[DescribeLogsResponse]:
-        """Read the next page into this object and return it; None, and a line that says so, after the last one."""
+        """Read the next page into this object and return it; after the last one, print a message and return None."""
         context: Any = self.Context
         if not context or self._read_on is None:
             print("All logs are displayed! Return None.")
@@ -380,7 +380,7 @@ class DescribeTrainingModelVersionsResponse(Shown):
 
 
 class DescribePlatformImagesResponse(Shown):
-    """`PlatformImageInfos` is what tikit 1.9 has, `FrameworkTemplates` what it had in 2022: both are filled."""
+    """Has `PlatformImageInfos` for tikit 1.9 and `FrameworkTemplates` for the version of 2022; both are filled."""
 
     FIELDS = "TotalCount PlatformImageInfos FrameworkTemplates RequestId"
     NESTED = {"PlatformImageInfos": PlatformImageInfo, "FrameworkTemplates": InferTemplateGroup}
