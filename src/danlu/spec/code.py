@@ -1,4 +1,4 @@
-"""Where the code of a job comes from, and what is noted of it."""
+"""The source of a job's code, and its recorded commit."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ class Code(BaseModel):
 
     @property
     def is_local(self) -> bool:
-        """Whether the client has to send it first."""
+        """Whether the client must upload it before submission."""
         return self.path is not None or (self.git is not None and self.tree is None)

@@ -43,7 +43,7 @@ class Device(BaseModel):
     """UUID (NVIDIA), if known."""
 
     super_pod: Optional[str] = None
-    """The super pod that it is in (NPUs of an Atlas A3), if known."""
+    """Super pod that contains it (NPUs of an Atlas A3), if known."""
 
     super_device: Optional[str] = None
     """Its number in that super pod."""

@@ -1,4 +1,4 @@
-"""Endpoints of a job: what people reach in it while it runs."""
+"""Endpoints of a job: services and ports that users can open while it runs."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 SSH, JUPYTER, TENSORBOARD = "ssh", "jupyter", "tensorboard"
 SERVICES = (JUPYTER, TENSORBOARD)
-"""Programs that Danlu starts in the job when they are opened."""
+"""Services that Danlu starts in the job when a user opens them."""
 
 READY_FILE = "TENSORBOARD_READY_FILE"
-"""Variable of a job: TensorBoard starts when the file that it names is there."""
+"""Variable of a job: TensorBoard starts once the file that it names exists."""
 
 JUPYTER_PORT, TENSORBOARD_PORT = 28888, 26006
-"""Where they listen in the network of the job. Fixed: what keeps a second one from starting."""
+"""Ports of the services in the job's network. Fixed, so that a second instance cannot start."""
 
 JUPYTER_OPTIONS = (
     "--no-browser --allow-root --ip=127.0.0.1 --ServerApp.port_retries=0 --IdentityProvider.token= "
     "--ServerApp.allow_remote_access=True --LabApp.news_url=None "
     "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --LabApp.extension_manager=readonly"
 )
-"""Without a token: only the proxy reaches it, and lets nobody else in. Without anything that asks the internet."""
+"""No token: only the gateway reaches it, and authenticates users. No requests to the internet."""
 
 OWN_NETWORK_URL = "http://10.88.255.254:8400"
-"""DANLU_URL in a job whose network is its own. Elsewhere others reach its ports on loopback."""
+"""DANLU_URL in a job with a private network. Without one, users of the node could reach its ports on loopback."""
 
 MAX_ENDPOINTS = 20
 _EXPECTED = "expected ssh, jupyter, tensorboard or a port from 1 to 65535"

@@ -1,4 +1,4 @@
-"""Types of a job's fields, with validation. Error messages say what is expected and what was given."""
+"""Types of a job's fields, with validation. Error messages say what was expected and what was given."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ IMAGE_TRANSPORTS = {
     "ostree",
     "sif",
 }
-"""How podman calls images that are files of the machine, before a colon: it would read them as root."""
+"""Transports of podman for images in local files, before a colon. Rejected, because podman would read them as root."""
 
 _ROLE = re.compile(r"[a-z][a-z0-9]{0,19}")
 _SUCCESS = re.compile(r"(?P<role>[a-z][a-z0-9]{0,19})(?:-(?P<index>0|[1-9][0-9]{0,3}))?")
@@ -102,7 +102,7 @@ def _store_path(text: str) -> str:
 
 
 def _device(value: object) -> object:
-    """Accepts text such as `gpu:2`, or a mapping."""
+    """Parse text such as `gpu:2`, or a mapping."""
     if isinstance(value, DeviceRequest):
         return value
     if isinstance(value, Mapping):
@@ -119,14 +119,14 @@ def _bytes(value: object) -> object:
 
 
 def _no_yes(value: object) -> object:
-    """YAML reads `yes` as true, which Python accepts as 1."""
+    """Reject booleans: YAML reads `yes` as true, which Python accepts as 1."""
     if isinstance(value, bool):
         raise ValueError(f"expected a number, got {show(value)}")
     return value
 
 
 def _command(value: object) -> object:
-    """One message instead of one for each type that a command may have."""
+    """Check a command here, so that there is one message instead of one per type."""
     if isinstance(value, str):
         words = [value]
     elif isinstance(value, (list, tuple)):
@@ -144,7 +144,7 @@ def _command(value: object) -> object:
 
 
 def _env_value(value: object) -> object:
-    """YAML reads `1` as a number; environment variables are text."""
+    """Convert numbers and booleans, as which YAML reads some texts, to text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, (int, float)) else value
@@ -185,14 +185,14 @@ def _python(value: object) -> object:
 
 
 def code_from_text(value: object) -> object:
-    """A store path or a local folder as text is a mapping in short."""
+    """Expand text to a mapping: a store path, or a local folder."""
     if not isinstance(value, str):
         return value
     return {"store" if value.startswith(SCHEME) else "path": value}
 
 
 def check_environment(requirements: object, python: object, *, code: object, image: object) -> None:
-    """Raise ValueError for packages that could not be found, or that nothing would use."""
+    """Raise ValueError for a requirements file without code, and for packages or a Python version with an image."""
     if isinstance(requirements, str) and code is None:
         problem = f"requirements: {requirements!r} is a file of the code folder, and the job has no code"
         raise ValueError(f"{problem}; add `code: .`, or list the packages: [torch, numpy]")
@@ -202,7 +202,7 @@ def check_environment(requirements: object, python: object, *, code: object, ima
 
 
 def check_secrets(data: Mapping[str, str], *, login: str | None, secrets: Mapping[str, str]) -> None:
-    """Raise ValueError for the name of a secret that the job does not have."""
+    """Raise ValueError for references to secrets that the job does not have."""
     named = [("image_login.secret", login), *((f"data.{source}", secret_of(source)) for source in data)]
     for field, name in named:
         if name is not None and name not in secrets:
@@ -249,7 +249,7 @@ PythonVersion = Annotated[str, BeforeValidator(_python)]
 
 
 class JobFields(TypedDict, total=False):
-    """The fields of a job as people give them in Python: texts such as "2h" and "gpu:2" are understood."""
+    """The fields of a job as written in Python; texts such as "2h" and "gpu:2" are accepted."""
 
     name: str
     roles: Mapping[str, Any]
@@ -308,7 +308,7 @@ FixedPorts = Annotated[
 
 
 def _own_targets(data: dict[str, str]) -> dict[str, str]:
-    """No two inputs go to one place."""
+    """Raise ValueError if two inputs have the same target."""
     targets = list(data.values())
     for target in targets:
         if targets.count(target) > 1:

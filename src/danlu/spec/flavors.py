@@ -62,7 +62,7 @@ def suggested(nodes: Iterable[NodeInfo]) -> list[Flavor]:
 
 
 def _share(kind: str, model: Optional[str], part: int, count: int, nodes: Sequence[NodeInfo]) -> Flavor:
-    """A flavor with so many devices (or cores), and the same fraction of the smallest node's other resources."""
+    """A flavor with `part` of `count` devices or cores, and that fraction of the smallest node's other resources."""
     cpus = min(node.cpus for node in nodes) * part / count
     memory = min(node.memory_bytes for node in nodes) * part // count
     noun = "core" if kind == CPU else "device"

@@ -1,4 +1,4 @@
-"""The data flow: kinds of nodes and edges."""
+"""Data flow: kinds of nodes and edges."""
 
 from __future__ import annotations
 

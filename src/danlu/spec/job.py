@@ -1,4 +1,4 @@
-"""The job description that users write."""
+"""The job description, as users write it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 MAX_NODES = 4096
 _SHELL = re.compile(r"[][|&;<>()$`\\*?~#!{}\n'\"]")
-"""What makes a line more than words."""
+"""Characters that have a meaning in the shell: a line without them is only words."""
 
 
 class LaunchMode(Word):
@@ -326,14 +326,14 @@ class JobSpec(_Frozen):
             total = sum(role.count for role in self.roles.values())
             if total > MAX_NODES:
                 raise ValueError(f"expected at most {MAX_NODES} nodes in all roles together, got {total}")
-            # derived, so that code that counts nodes need not know about roles
+            # derived, so that code that counts nodes can ignore roles
             object.__setattr__(self, "nodes", total)
         return self
 
     @model_validator(mode="after")
     def _words_of_boot_file(self) -> JobSpec:
         if self.contract is Contract.MODELARTS and isinstance(self.command, str) and not _SHELL.search(self.command):
-            # the arguments of ModelArts come after these words
+            # split into words, because the contract appends arguments
             object.__setattr__(self, "command", tuple(shlex.split(self.command)))
         return self
 

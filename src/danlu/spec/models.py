@@ -65,7 +65,7 @@ def check_alias(alias: str) -> str:
 
 
 def check_format(text: str) -> str:
-    """The format in lower case; empty when it is not given."""
+    """Return the format in lower case; empty stays empty. Raise ValueError."""
     lower = text.strip().lower()
     if lower and not _FORMAT.fullmatch(lower):
         raise ValueError(f"expected a format of one word, such as {', '.join(FORMATS[:4])}, got {text[:80]!r}")
@@ -91,7 +91,7 @@ def parse_named(text: str) -> Named:
 
 
 def number_of(version: str) -> Optional[int]:
-    """3 for `3` and for `v3`; None for anything else."""
+    """Version number: 3 for `3` and for `v3`; None for other text."""
     digits = version[1:] if version[:1] in ("v", "V") else version
     is_number = digits.isascii() and digits.isdigit() and len(digits) < 10
     return int(digits) if is_number else None

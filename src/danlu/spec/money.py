@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, PlainSerializer
 from danlu.spec.sentences import show
 
 Span = tuple[datetime, Optional[datetime]]
-"""Begin and end of a time that something was held; None: it still is."""
+"""Begin and end of a period in which resources were held; the end is None while they are."""
 
 NUM_PLACES = 6
 _PRICE = re.compile(r"[0-9]{1,7}(?:\.[0-9]{1,6})?", re.ASCII)
@@ -41,7 +41,7 @@ def money_text(amount: Decimal) -> str:
 
 
 def cost(price_per_hour: Decimal, spans: Iterable[Span], now: datetime) -> Decimal:
-    """Cost of these times at this price; computed exactly and rounded once."""
+    """Cost of these periods at this price; computed exactly and rounded once."""
     # a clock that was set back must not make a cost negative
     held = sum((max(timedelta(0), (end or now) - begin) for begin, end in spans), timedelta(0))
     exact = Fraction(price_per_hour) * Fraction(held // _MICROSECOND, _HOUR // _MICROSECOND) * 10**NUM_PLACES

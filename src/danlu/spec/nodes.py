@@ -16,12 +16,12 @@ class EnvironmentInfo(BaseModel):
 
     project_id: int
     key: str
-    """Digest of what it is made of."""
+    """Digest of everything that its build depends on."""
 
     python: str
     size_bytes: int
     packages: tuple[str, ...] = ()
-    """`name==version` each."""
+    """Installed packages, as `name==version`."""
 
     made_at: float
     used_at: float
@@ -35,7 +35,7 @@ class NodeInfo(BaseModel):
 
     name: str
     engine: str = ""
-    """Which of the server's engines has it: all tasks of an attempt are on nodes of one engine."""
+    """Name of its engine. All tasks of an attempt run on nodes of one engine."""
 
     cpus: float
     memory_bytes: int
@@ -51,7 +51,7 @@ class NodeInfo(BaseModel):
     """Whether the private network of an attempt can span this node and others."""
 
     address: str = ""
-    """What other nodes reach it by; empty where there are none."""
+    """Address at which other nodes reach it; empty if there are none."""
 
     interface: str = ""
     """The network interface that this address is on."""
@@ -60,7 +60,7 @@ class NodeInfo(BaseModel):
     """Whether several tasks of one attempt may run on this node."""
 
     image_tool: str = ""
-    """What fetches images: podman, docker, or danlu itself; empty where jobs with an image cannot run."""
+    """Tool that fetches images: podman, docker, or danlu itself; empty if jobs with an image cannot run here."""
 
     image_problem: str = ""
     """Why images are not supported."""
@@ -69,11 +69,11 @@ class NodeInfo(BaseModel):
     """Installed programs and packages that examples need; None when the engine does not report them."""
 
     pythons: tuple[str, ...] = ()
-    """Versions of Python that jobs can ask for."""
+    """Python versions that jobs can request."""
 
     environments: tuple[EnvironmentInfo, ...] = ()
-    """Packages of jobs that it keeps, the last used first."""
+    """Installed packages of jobs, the last used first."""
 
     work_dir: str = ""
     missing: tuple[str, ...] = ()
-    """What is not isolated here, one sentence each."""
+    """What is not isolated between tasks, one sentence each."""

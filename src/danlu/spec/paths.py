@@ -9,14 +9,14 @@ from urllib.parse import parse_qsl, urlsplit
 
 SCHEME = "store://"
 ARTIFACT, MODEL, WEB, S3 = "artifact:", "model:", "https://", "s3://"
-"""How inputs begin that are not in the store."""
+"""Prefixes of inputs that are not store paths."""
 
 MAX_SOURCE_CHARS = 2000
 MAX_KEY_BYTES = 900
 MAX_NAME_BYTES = 240  # 255 of a file system, less the prefix of a partial upload
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
-_NOT_IN_KEYS = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff\ufffe\uffff]")  # S3 services answer lists in XML
+_NOT_IN_KEYS = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff\ufffe\uffff]")  # S3 services list keys in XML
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr", "/var")
@@ -72,10 +72,10 @@ def check_key(key: str, *, allow_folder: bool = False) -> None:
 
 
 class Remote(NamedTuple):
-    """An input that is fetched from elsewhere."""
+    """An input from outside, by https or S3."""
 
     url: str
-    """Without what stands after `#`."""
+    """URL without the part after `#`."""
 
     sha256: str = ""
     secret: str = ""
@@ -86,7 +86,7 @@ class Remote(NamedTuple):
 
 
 def check_source(text: str) -> str:
-    """Normalize what an input is: a store path, an artifact, a model, or an address elsewhere. Raise ValueError."""
+    """Normalize the source of an input: a store path, an artifact, a model or an external URL. Raise ValueError."""
     if text.startswith((ARTIFACT, MODEL)):
         kind, _, name = text.partition(":")
         if not name or len(text) > MAX_SOURCE_CHARS or any(char.isspace() or ord(char) < 32 for char in name):
@@ -122,7 +122,7 @@ def parse_remote(text: str) -> Remote:
 
 
 def secret_of(source: str) -> Optional[str]:
-    """The job secret that an input needs; None: it needs none."""
+    """The job secret that an input needs; None if it needs none."""
     return (parse_remote(source).secret or None) if source.startswith(S3) else None
 
 

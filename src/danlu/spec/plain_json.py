@@ -17,7 +17,7 @@ def check_plain_json(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def without_scalars(value: object, depth: int = 0) -> object:
-    """Scalars of NumPy and tensors of one element as numbers; anything else unchanged."""
+    """Convert NumPy scalars and zero-dimensional tensors to numbers, also in mappings and lists."""
     if isinstance(value, Mapping) and depth < MAX_DEPTH:
         return {name: without_scalars(inner, depth + 1) for name, inner in value.items()}
     if isinstance(value, (list, tuple)) and depth < MAX_DEPTH:
@@ -28,7 +28,7 @@ def without_scalars(value: object, depth: int = 0) -> object:
 
 
 def from_label_value(values: object) -> object:
-    """A list of `{"label": NAME, "value": VALUE}` as a mapping; scalars as numbers. Raise ValueError."""
+    """Convert a list of `{"label": NAME, "value": VALUE}` to a mapping, and scalars to numbers. Raise ValueError."""
     values = without_scalars(values)
     if not isinstance(values, (list, tuple)):
         return values

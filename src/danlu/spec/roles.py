@@ -12,11 +12,11 @@ from danlu.spec.job import JobSpec, LaunchMode, Resources
 
 LAUNCHER, CHIEF, WORKER, PS, EVALUATOR = "launcher", "chief", "worker", "ps", "evaluator"
 ORDER = (LAUNCHER, CHIEF, WORKER, PS, EVALUATOR)
-"""Order of ranks by role, whatever the order in the job file; other roles follow."""
+"""Ranks are numbered by role in this order, independent of the job file; other roles follow."""
 
 MPI_MODES = (LaunchMode.MPI, LaunchMode.HOROVOD, LaunchMode.DEEPSPEED, LaunchMode.COLOSSALAI)
 LAUNCHED_MODES = (*MPI_MODES, LaunchMode.RAY)
-"""The command runs once, on the launcher."""
+"""Modes in which the command runs once, on the launcher."""
 
 _ROLES_OF = {
     LaunchMode.PS_WORKER: (CHIEF, WORKER, PS, EVALUATOR),
@@ -27,7 +27,7 @@ _WITHOUT_ROLES = (LaunchMode.DDP, LaunchMode.ASCEND)
 
 @dataclass(frozen=True)
 class Group:
-    """Tasks with the same role, command and resources. Ranks are numbered through the groups."""
+    """Tasks with the same role, command and resources. Ranks are numbered across groups."""
 
     role: str
     count: int
@@ -60,11 +60,11 @@ class Rule:
     name: str
     ranks: frozenset[int]
     needs_all: bool = True
-    """Whether all of them must succeed, or one is enough."""
+    """Whether all of these tasks must succeed; otherwise one is enough."""
 
 
 def groups(spec: JobSpec) -> tuple[Group, ...]:
-    """Groups in rank order; most jobs have one."""
+    """The groups of a job in rank order; most jobs have one."""
     if spec.roles:
         names = sorted(spec.roles, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
         return tuple(
@@ -79,7 +79,7 @@ def groups(spec: JobSpec) -> tuple[Group, ...]:
 
 
 def members(spec: JobSpec) -> tuple[Member, ...]:
-    """All tasks in rank order."""
+    """All tasks of a job in rank order."""
     found: list[Member] = []
     for group in groups(spec):
         found += [Member(len(found) + index, index, group) for index in range(group.count)]
@@ -103,7 +103,7 @@ def success_rule(spec: JobSpec) -> Rule:
         return Rule(name, frozenset(member.rank for member in everyone), needs_all=name == ALL)
     role, _, index = name.partition("-")
     found = [member for member in everyone if member.role == role and (not index or member.index == int(index))]
-    if not found and name == CHIEF:  # rank 0 acts as chief where there is no such role: CHIEF_IP is its address
+    if not found and name == CHIEF:  # without this role rank 0 acts as chief: CHIEF_IP is its address
         found = [everyone[0]]
     return Rule(name, frozenset(member.rank for member in found))
 

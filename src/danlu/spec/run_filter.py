@@ -54,7 +54,7 @@ class Comparison:
     """One of OWN_FIELDS, or metrics.*, hparams.*, summary.*"""
 
     of: str
-    """Which roll-up of a metric: last, min or max."""
+    """Aggregate of a metric: last, min or max."""
 
     sign: str
     """= != < <= > >= ~ in"""
@@ -102,7 +102,7 @@ def value_fields(part: Condition) -> list[str]:
 
 
 def wrong_filter(text: str, at: int, problem: str) -> InvalidInput:
-    """The error at one place of a filter, with a mark below that place."""
+    """The error for a position in a filter, with a mark below it."""
     told = f"{problem}, at character {at + 1}:\n  {text}\n  {' ' * at}^"
     return InvalidInput(f"filter: {told}", fields={"filter": problem})
 
@@ -252,20 +252,20 @@ class _Parser:
 
 
 def odd_number(value: Value) -> Optional[float]:
-    """NaN or infinity, where a word stands for one; None for every other value."""
+    """NaN or infinity if a word means that; None for other values."""
     if not isinstance(value, str) or not re.fullmatch(r"nan|[+-]?inf(inity)?", value, re.IGNORECASE):
         return None
     return float(value)
 
 
 class RunSort(NamedTuple):
-    """What a list of runs is sorted by."""
+    """Sort order of a list of runs."""
 
     field: str
     """One of SORT_FIELDS, or metrics.*, hparams.*, summary.*"""
 
     is_down: bool
-    """The largest first."""
+    """Whether the largest value comes first."""
 
     @property
     def is_value(self) -> bool:
@@ -273,7 +273,7 @@ class RunSort(NamedTuple):
 
 
 def parse_sort(text: str) -> RunSort:
-    """Raise InvalidInput."""
+    """Parse a sort order such as `-val/acc`. Raise InvalidInput."""
     key = text[1:] if text.startswith("-") else text
     field = key[: -len("_at")] if key in ("created_at", "started_at", "ended_at") else key
     kind, _, rest = field.partition(".")

@@ -48,7 +48,7 @@ def is_journal_name(text: str) -> bool:
 
 
 def run_end(newest_branch: int, ends: Sequence[Ended]) -> Optional[Ended]:
-    """How a run ended: the newest branch decides, a process before its companion, the lowest rank first."""
+    """The end of a run: that of its newest branch, of the process rather than its companion, of the lowest rank."""
     known = [end for end in ends if end.branch >= newest_branch]
     return min(known, key=lambda end: (-end.branch, end.writer != "process", end.rank), default=None)
 
@@ -70,7 +70,7 @@ def check_folder(path: str) -> str:
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested mappings as one, with dotted keys: {"optimizer": {"lr": 1}} -> {"optimizer.lr": 1}."""
+    """Flatten nested mappings to dotted keys: {"optimizer": {"lr": 1}} -> {"optimizer.lr": 1}."""
     flat: dict[str, Any] = {}
     for key, value in values.items():
         if isinstance(value, Mapping) and value:

@@ -1,4 +1,4 @@
-"""Turn validation errors into messages: what was expected, and what was given."""
+"""Convert validation errors to messages that say what was expected and what was given."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MAPPINGS = {
 
 
 _DEVICES = {"gpu": "gpu", "gpus": "gpu", "accelerator": "gpu", "accelerators": "gpu", "npu": "npu", "npus": "npu"}
-"""Names that other platforms have for the field `device`: what it would hold."""
+"""Names of the field `device` on other platforms -> device type."""
 
 _OF_LENGTH = ("string_too_long", "string_too_short", "too_long", "too_short")
 
@@ -40,14 +40,14 @@ _OF_LENGTH = ("string_too_long", "string_too_short", "too_long", "too_short")
 def field_errors(
     errors: Iterable[Mapping[str, Any]], known: Mapping[str, Iterable[str]], *, noun: str
 ) -> dict[str, str]:
-    """One message per invalid field of pydantic's errors. `known`: the fields at each dotted path."""
+    """Convert pydantic's errors to one message per invalid field. `known`: the fields at each dotted path."""
     fields: dict[str, str] = {}
     for item in errors:
         if len(fields) == MAX_FIELDS:
             fields["..."] = "there are more; correct these first"
             break
         place = [str(part)[:LONGEST_NAME] for part in item["loc"] if part != "[key]"]
-        place = place or ["[key]"]  # a field may be called so
+        place = place or ["[key]"]  # a key may really be named [key]
         if item["type"] == "extra_forbidden":
             told = _unknown_field(noun, place, known.get(_pattern_of(place[:-1]), ()), item.get("input"))
         else:
@@ -92,12 +92,12 @@ def _unknown(shown: str, value: object, choices: list[str]) -> str:
 
 
 def _pattern_of(place: list[str]) -> str:
-    """A dotted path; names chosen by users are `*`."""
+    """The dotted path of a field, with `*` for names chosen by users."""
     return ".".join(["roles", "*", *place[2:]] if place[:1] == ["roles"] and len(place) > 1 else place)
 
 
 def show(value: object) -> str:
-    """A value as the user wrote it, shortened."""
+    """A value for messages, as the user wrote it, shortened."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -143,7 +143,7 @@ def _bound(kind: str, limits: Mapping[str, Any]) -> Optional[str]:
 
 
 def _plain(limits: Mapping[str, Any]) -> dict[str, str]:
-    """Whole numbers without `.0`."""
+    """Texts of whole numbers, without `.0`."""
     return {name: f"{value:.0f}" for name, value in limits.items() if isinstance(value, float) and value % 1 == 0}
 
 
@@ -175,5 +175,5 @@ def _pattern(pattern: str) -> str:
 
 
 def _choices(expected: str) -> list[str]:
-    """pydantic writes them as `'plain' or 'ddp'`."""
+    """Parse allowed values, which pydantic writes as `'plain' or 'ddp'`."""
     return [part.strip(" '") for part in expected.replace(" or ", ",").split(",") if part.strip(" '")]

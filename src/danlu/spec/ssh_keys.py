@@ -1,4 +1,4 @@
-"""Public keys of SSH, as people paste them: one line of OpenSSH's."""
+"""Public SSH keys as users paste them: one line in OpenSSH's format."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def parse_public_key(text: str) -> PublicKey:
 
 
 def fingerprint_of(key_id: str) -> str:
-    """As `ssh-keygen -l` shows it."""
+    """Fingerprint of a key, as `ssh-keygen -l` shows it."""
     return "SHA256:" + base64.b64encode(bytes.fromhex(key_id)).decode().rstrip("=")
 
 
 def id_of_fingerprint(fingerprint: str) -> str:
-    """The id of the key that has this fingerprint."""
+    """The id of the key with this fingerprint."""
     return base64.b64decode(fingerprint.removeprefix("SHA256:") + "=").hex()
 
 

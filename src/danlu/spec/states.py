@@ -103,7 +103,7 @@ def is_live(state: JobState) -> bool:
 
 
 def is_final(state: AttemptState) -> bool:
-    """Whether the attempt has ended. That never changes."""
+    """Whether the attempt has ended, which is final."""
     return state not in ATTEMPT_NEXT
 
 

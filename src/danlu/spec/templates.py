@@ -1,4 +1,4 @@
-"""Job descriptions to start from: templates, and what users of other platforms take for granted."""
+"""Defaults for new jobs: templates, and presets for users of other platforms."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def check_template(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def preset(platform: str, device: Optional[str]) -> dict[str, str]:
-    """Return launch mode, contract and processes for scripts of a platform on such devices.
+    """Return launch mode, contract and processes for scripts of a platform on a device type.
 
-    NPUs get their rank tables, everything else the variables of PyTorch.
+    The mode is `ascend` for NPUs, except on TI-ONE, and `ddp` for everything else.
     """
     if platform not in [contract.value for contract in Contract]:
         known = [contract.value for contract in Contract]

@@ -1,4 +1,4 @@
-"""What a job's flavor and framework contained when it was submitted."""
+"""Terms of a job: its flavor and framework as they were at submission."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Terms(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     price_per_hour: Optional[Money] = None
-    """Price of all nodes together; None without a flavor."""
+    """Total price of all nodes; None without a flavor."""
 
     currency: str = ""
     framework: Optional[Framework] = None
@@ -35,7 +35,7 @@ class Terms(BaseModel):
 
 
 def flavors_in(spec: JobSpec) -> dict[str, str]:
-    """Field -> flavor that it names."""
+    """Field of the job -> name of the flavor in it."""
     roles = {f"roles.{name}.flavor": role.flavor for name, role in spec.roles.items()}
     return {place: name for place, name in {"flavor": spec.flavor, **roles}.items() if name is not None}
 
@@ -60,7 +60,7 @@ def settle(
 
 
 def as_asked(values: Mapping[str, object], terms: Terms) -> dict[str, object]:
-    """A stored spec without what the framework added, so that it can be submitted again."""
+    """A stored spec without the parts of the framework, so that it can be submitted again."""
     if terms.framework is None:
         return dict(values)
     return {**values, "image": None, "setup": terms.setup, "env": dict(terms.env)}
@@ -88,7 +88,7 @@ def _with_flavors(spec: JobSpec, flavors: Mapping[str, Flavor]) -> JobSpec:
 
 
 def _shape(place: str, asked: Resources, flavor: Flavor) -> Resources:
-    """Resources of a flavor. Resources in the job must be equal."""
+    """Resources of a flavor. Raise InvalidSpec if the job also sets resources and they differ."""
     meant = Resources(device=flavor.device, cpus=flavor.cpus, memory=flavor.memory)
     for name in sorted(asked.model_fields_set):
         given, right = getattr(asked, name), getattr(meant, name)

@@ -16,11 +16,11 @@ _DEVICE = re.compile(
     r"([a-z][a-z0-9]*)(?::([a-z][a-z0-9._-]*|[0-9]+[a-z][a-z0-9._-]*|[0-9]+(?=:)))?(?::([0-9]+))?", re.IGNORECASE
 )
 _NPU_MODELS = {"310", "710", "910"}
-"""Models made of digits: no node has so many devices."""
+"""Models that are numbers, as in `npu:910`: no node has that many devices."""
 
 _SPELLED = ("one", "two", "three", "four", "five", "six", "seven", "eight")
 _APULIS_DEVICE = re.compile(r"(huawei_npu|nvidia_gpu)_(?:arm64|amd64)(?:_([a-z0-9._-]+))?(?::([0-9]+))?", re.IGNORECASE)
-"""Device types as Apulis sites name them: vendor, architecture, model."""
+"""Names of device types on Apulis: vendor, architecture, model."""
 
 
 def parse_duration(value: Union[str, int, float]) -> float:

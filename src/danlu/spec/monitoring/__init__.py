@@ -1,1 +1,1 @@
-"""What the platform tells people: alerts, and events that they hear of."""
+"""Alerts and events."""

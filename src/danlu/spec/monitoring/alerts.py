@@ -1,4 +1,4 @@
-"""Alerts: what is wrong with a running job, or with the platform, although nothing has failed."""
+"""Alerts: problems of a running job or of the platform before anything has failed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Details = Mapping[str, Detail]
 
 
 def alert_message(kind: AlertKind, details: Details) -> str:
-    """What is wrong, with the values, in English; the console says it in its reader's language from the details."""
+    """The message of an alert in English. The console builds its own from the details, in the user's language."""
     return _MESSAGES[kind].format_map(_shown(details))
 
 

@@ -1,4 +1,4 @@
-"""Events that people hear of: in the console, by webhook, by e-mail."""
+"""Events that users are notified of: in the console, by webhook, by e-mail."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class EventKind(Word):
     """A script called `run.alert`."""
 
     TEST = "test"
-    """Sent when somebody tries a webhook out."""
+    """Sent when a user tests a webhook."""
 
 
 ENDS = {
@@ -28,21 +28,21 @@ ENDS = {
 
 class DeliveryState(Word):
     WAITING = "waiting"
-    """To be tried, or tried again."""
+    """Waits for its first try or a retry."""
 
     DELIVERED = "delivered"
     FAILED = "failed"
-    """Tried for the last time."""
+    """The last try has failed."""
 
 
 class HookScope(Word):
     """Whose events a webhook hears of."""
 
     MINE = "mine"
-    """Jobs of the person who made it."""
+    """Jobs of the user who created it."""
 
     PROJECT = "project"
-    """All jobs of a project; for its owners."""
+    """All jobs of a project. Only owners of the project may choose it."""
 
     ALL = "all"
-    """Everything, the platform's own alerts included; for admins."""
+    """All events, including alerts of the platform. Only admins may choose it."""

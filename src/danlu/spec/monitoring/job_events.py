@@ -1,4 +1,4 @@
-"""What happens to a job, as its events tell."""
+"""Kinds of events in the history of a job."""
 
 from __future__ import annotations
 
