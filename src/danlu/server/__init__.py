@@ -1,1 +1,1 @@
-"""The HTTP server. `app` is the one place that wires everything."""
+"""The HTTP server. `app` is the only module that wires everything."""

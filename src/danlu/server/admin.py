@@ -1,4 +1,4 @@
-"""Work on the stores of a server from beside it: what `danlu admin` does."""
+"""Maintenance of a server's stores by `danlu admin`, in a process of its own."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def restore(source: Path, data_dir: Path | None) -> RestoreReport:
 
 
 def migrate_store(data_dir: Path | None, *, objects_only: bool, said: Callable[[int], None]) -> Iterator[str]:
-    """Move from SQLite and a folder to where the settings say; yield a sentence after each step."""
+    """Move from SQLite and a local folder to the stores in the settings; yield a sentence after each step."""
     target = load_settings(data_dir=data_dir)
     if not target.database_url and not target.objects_url:
         raise InvalidInput("set DANLU_SERVER_DATABASE_URL, DANLU_SERVER_OBJECTS_URL or both to where things shall go")
@@ -79,7 +79,7 @@ def leftovers(data_dir: Path | None) -> Iterator[Leftover]:
 
 @contextmanager
 def _opened(data_dir: Path | None, *, alone: bool = False, **given: str) -> Iterator[Opened]:
-    """The stores of the server that would be started with these settings; `alone`: while there is none."""
+    """Open the stores of the server with these settings; `alone`: only while it is not running."""
     settings = load_settings(data_dir=data_dir, **given)
     settings.server_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     database = open_database(settings)
@@ -95,7 +95,7 @@ def _opened(data_dir: Path | None, *, alone: bool = False, **given: str) -> Iter
 
 
 def _bring_key(settings: ServerSettings, source: Path) -> None:
-    """Put the backup's sealing key in its place; without one there must be the right one already."""
+    """Install the backup's sealing key; if it has none, the matching key must be in place already."""
     place = settings.server_dir / "secret.key"
     key, wanted = read_key(source), read_fact(source, facts.SEALING_KEY)
     if not place.exists() and key is not None:

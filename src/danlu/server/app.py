@@ -1,4 +1,4 @@
-"""The one place that wires everything."""
+"""Creates the application: the only module that wires everything."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ from danlu.wire.nodes import HealthOut
 
 PREFIX = "/api/v1"
 MAX_HEAD_BYTES = 256 << 10
-"""The longest request line and headers: who follows the logs of 4,096 ranks says of each where to go on."""
+"""Limit of the request line and headers: a client that follows the logs of 4,096 ranks sends an offset for each."""
 
 ROUTERS = (
     alerts_router,
@@ -96,7 +96,7 @@ ROUTERS = (
     people_router,
     push_router,
     run_changes_router,
-    run_data_router,  # before the runs: /runs/points is no run
+    run_data_router,  # before the runs, so that /runs/points is not taken for a run
     runs_router,
     folders_router,
     projects_router,
@@ -121,7 +121,7 @@ _ERRORS: dict[int | str, dict[str, object]] = {
 
 
 def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], None] = lambda: None) -> FastAPI:
-    """Make the application. `ready` is called when it is about to answer."""
+    """Create the application. `ready` is called just before it serves requests."""
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -130,7 +130,7 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
         teller = Teller(state)
         ingestion.start()
         teller.start()
-        # what is loaded by now stays: looking through all of it for garbage made every twentieth long answer wait
+        # what is loaded by now stays: scanning it for garbage delayed every twentieth long response
         gc.collect()
         gc.freeze()
         ready()
@@ -156,7 +156,7 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
     app.add_middleware(Measured, instruments=state.instruments)
     if state.settings.tencent_door:
         app.add_middleware(Door, state=state, actions=load_actions())
-    for router in ROUTERS:  # each by itself: FastAPI takes apart every route of a router that is included in another
+    for router in ROUTERS:  # one by one: FastAPI processes every route of a nested router again
         app.include_router(router, prefix=PREFIX)
 
     @app.get(f"{PREFIX}/health", tags=["server"])

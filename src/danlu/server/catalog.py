@@ -1,4 +1,4 @@
-"""The rules of what jobs choose from by name: everybody sees flavors and frameworks, admins change them."""
+"""The rules of the catalog: every user sees flavors and frameworks, admins change them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def make(session: Session, who: UserIdentity, thing: Flavor | Framework, now: da
 
 
 def change(session: Session, who: UserIdentity, of: type[T], name: str, body: BaseModel, now: datetime) -> T:
-    """Change what the body says. An empty value takes away what may be missing."""
+    """Change the fields in the body. An empty value clears an optional field."""
     check_admin(who, _KINDS[of].noun)
     before = find(session, of, name)
     given = body.model_dump(mode="json", exclude_none=True)
@@ -77,7 +77,7 @@ def change(session: Session, who: UserIdentity, of: type[T], name: str, body: Ba
 
 
 def delete(session: Session, who: UserIdentity, of: type[T], name: str, now: datetime) -> None:
-    """Forget it. Jobs that name it keep what it stood for."""
+    """Delete it. Jobs that use it keep their stored copy."""
     check_admin(who, _KINDS[of].noun)
     found = find(session, of, name)
     catalog.delete(session, found)
@@ -85,7 +85,7 @@ def delete(session: Session, who: UserIdentity, of: type[T], name: str, now: dat
 
 
 def place(cursor: str | None) -> str:
-    """The name after which a list goes on."""
+    """The name after which a list continues."""
     if cursor is not None and not _is_name(cursor):
         raise bad_cursor(cursor)
     return cursor or ""
@@ -96,7 +96,7 @@ def check_admin(who: UserIdentity, noun: str) -> None:
 
 
 def settled(session: Session, spec: JobSpec, currency: str) -> tuple[JobSpec, Terms | None]:
-    """The job with what the names in it stand for now. Raise InvalidSpec for one that it cannot name."""
+    """The job with its flavors and framework resolved. Raise InvalidSpec for a name that is unknown or disabled."""
     flavors = {name: _named(session, Flavor, place, name) for place, name in flavors_in(spec).items()}
     framework = None if spec.framework is None else _named(session, Framework, "framework", spec.framework)
     return settle(spec, flavors, framework, currency)
@@ -139,7 +139,7 @@ def _record(
     now: datetime,
     values: dict[str, Any],
 ) -> None:
-    """Details are short words; of long scripts it is recorded that they changed."""
+    """Record a change, with long values shortened."""
     details = {
         key: value if isinstance(value, (str, int, bool)) and len(str(value)) <= 200 else _brief(value)
         for key, value in values.items()
@@ -149,7 +149,7 @@ def _record(
 
 def _brief(value: object) -> str:
     if isinstance(value, dict):
-        return ", ".join(sorted(value))[:200]  # values of variables are nobody's business here
+        return ", ".join(sorted(value))[:200]  # names only: values of variables may be secret
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value))[:200]
     return str(value)[:200] if isinstance(value, (float, str)) else "none"

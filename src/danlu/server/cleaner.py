@@ -1,4 +1,4 @@
-"""Removes what nobody needs any more, now and then, beside a running server."""
+"""Removes leftovers periodically while the server runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DUTY = 2
 
 
 def clean_now_and_then(places: Places, stopping: threading.Event) -> None:
-    """Begin, in a thread of its own; it ends with the server. Of several servers one cleans at a time."""
+    """Start the cleaner in a thread that ends with the server. Of several servers, one cleans at a time."""
     threading.Thread(target=_run, args=(places, stopping), name="cleaner", daemon=True).start()
 
 
@@ -32,7 +32,7 @@ def _run(places: Places, stopping: threading.Event) -> None:
 
 
 def clean(places: Places, stopping: threading.Event) -> int:
-    """Remove all leftovers; return how many. Ends early when the server does."""
+    """Remove all leftovers; return how many. Returns early when the server stops."""
     num_removed = num_bytes = 0
     for leftover in find_leftovers(places):
         if stopping.is_set():

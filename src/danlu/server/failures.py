@@ -1,4 +1,4 @@
-"""Every failure leaves the server in one shape."""
+"""Error responses: all failures have one shape."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _bad_request(request: Request, error: Exception) -> Response:
 
 
 def _plain(item: dict[str, Any]) -> dict[str, Any]:
-    """Without FastAPI's own first word, which says where in the request the field was."""
+    """Drop FastAPI's first part of the location, which names the part of the request."""
     if item["type"] == "json_invalid":
         told = f"it is not JSON: {item['ctx']['error']} at character {item['loc'][-1]}"
         return {"type": "value_error", "loc": ("body",), "msg": told}
@@ -69,7 +69,7 @@ def _http_error(request: Request, error: Exception) -> Response:
 
 
 def _gone(_request: Request, _error: Exception) -> Response:
-    """The client went away in the middle of its request: nothing is wrong here, and nobody reads this."""
+    """The client disconnected during its request: not an error, and nobody reads this response."""
     return Response(status_code=400)
 
 

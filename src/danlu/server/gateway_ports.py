@@ -1,4 +1,4 @@
-"""The ports of the gateway: where it listens, and what serves there."""
+"""The gateway's listening ports, and the servers behind them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ log = logging.getLogger(__name__)
 
 
 class Doors(NamedTuple):
-    """Sockets that listen, and the settings with their ports."""
+    """Listening sockets, and the settings with their ports."""
 
     settings: ServerSettings
     endpoints: socket.socket
     ssh: socket.socket
     bare: socket.socket | None = None
-    """For endpoints at a bare address, where that is wanted."""
+    """For endpoints at a bare IP address; None: disabled."""
 
     def gateway(self, state: ServerState, engines: Engines) -> GatewayThread:
         gate = EndpointGate(state.database, state.sealer, state.now)
@@ -52,7 +52,7 @@ class Doors(NamedTuple):
 
 
 def listen(settings: ServerSettings) -> Doors:
-    """Open the ports. Raise Unavailable when one that was asked for is taken."""
+    """Open the ports. Raise Unavailable when one from the settings is taken."""
     endpoints = _listen(settings.host, settings.endpoints_port, usual=settings.port + 1, name="--endpoints-port")
     ssh = _listen(settings.host, settings.ssh_port, usual=settings.port + 2, name="--ssh-port")
     ports = {"endpoints_port": endpoints.getsockname()[1], "ssh_port": ssh.getsockname()[1]}

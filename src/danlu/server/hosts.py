@@ -1,4 +1,4 @@
-"""Which names this server answers to."""
+"""Which host names this server accepts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from danlu.errors import InvalidInput
 
 
 class KnownHosts:
-    """On loopback, only names of loopback are answered: a web page elsewhere cannot pretend to be this server."""
+    """On loopback, accepts only loopback names, so that a foreign web page cannot reach this server (DNS rebinding)."""
 
     def __init__(self, app: ASGIApp, host: str, public_url: str = "") -> None:
         self._app = app
-        # a proxy on this machine passes the public name on
+        # a proxy on this machine forwards the public name
         known = {"127.0.0.1", "localhost", "[::1]", host, urlsplit(public_url).hostname or host}
         self._names = known if is_loopback(host) else None
 

@@ -1,4 +1,5 @@
-"""Who is asking: API key, browser session or job token. Every route takes one of `CurrentUser`, `CurrentIdentity`."""
+"""Authentication by API key, browser session or job token. Routes take one of `CurrentIdentity`, `CurrentUser`,
+`CurrentReader` and `CurrentActor`."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from danlu.store.sql.tables import UserRow
 
 COOKIE = "danlu_session"
 WHO = "danlu.who"
-"""Where the scope of a request says who asks, or has the error that kept us from knowing."""
+"""Key in a request's scope of its identity, or of the error that authentication raised."""
 
 CSRF_HEADER = "X-Danlu-CSRF"
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
@@ -42,16 +43,17 @@ async def _origin(request: Request) -> Origin:
 
 
 RequestOrigin = Annotated[Origin, Depends(_origin)]
-"""Where a request comes from, for the routes that are open to all."""
+"""The origin of a request, for routes that need no credentials."""
 
 
 def origin_of(request: HTTPConnection) -> Origin:
-    # behind a proxy that the settings name, uvicorn has put the client's own address here
+    # behind a trusted proxy, uvicorn has put the client's own address here
     return Origin(address=request.client.host if request.client is not None else "")
 
 
 def identify(state: ServerState, request: HTTPConnection) -> Identity:
-    """Who asks. Raise NotSignedIn when that is not known, NotAllowed when a browser lacks its CSRF word."""
+    """Authenticate a request. Raise NotSignedIn without valid credentials, NotAllowed for a browser without its CSRF
+    token."""
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and given.strip():
         return _bearer(state, given.strip(), origin_of(request))
@@ -62,7 +64,7 @@ def identify(state: ServerState, request: HTTPConnection) -> Identity:
 
 
 async def _identity(request: Request, _described: _Bearer) -> Identity:
-    """What was found out on the way in (`danlu.server.admission`)."""
+    """The identity that `danlu.server.admission` found."""
     found = request.scope.get(WHO)
     if isinstance(found, DanluError):
         raise found
@@ -72,7 +74,7 @@ async def _identity(request: Request, _described: _Bearer) -> Identity:
 
 
 CurrentIdentity = Annotated[Identity, Depends(_identity)]
-"""Anybody who is signed in, jobs too."""
+"""Users and jobs."""
 
 
 async def _user(who: CurrentIdentity) -> UserIdentity:
@@ -90,24 +92,24 @@ async def _actor(who: CurrentIdentity) -> UserIdentity:
 
 
 CurrentUser = Annotated[UserIdentity, Depends(_user)]
-"""People only."""
+"""Users only."""
 
 CurrentReader = Annotated[UserIdentity, Depends(_reader)]
-"""People, and jobs that may read what their owner may (`access: read`)."""
+"""Users, and jobs that may read what their owner may (`access: read`)."""
 
 CurrentActor = Annotated[UserIdentity, Depends(_actor)]
-"""People, and jobs that act for their owner (`access: owner`)."""
+"""Users, and jobs that act for their owner (`access: owner`)."""
 
 
 def person_of(who: Identity) -> str:
-    """Whose share of the server it is: a person's with all their keys, or that of all of a person's jobs."""
+    """Name under which requests are scheduled: one for a user with all their keys, one for all their jobs."""
     if isinstance(who, JobIdentity):
         return f"{JOBS}{who.owner_id}"
     return f"user {who.user_id}" if who.job is None else f"{JOBS}{who.user_id}"
 
 
 def sender_of(who: Identity) -> str:
-    """Whose share of uploads it is: jobs have one each, so that one's results do not wait for those of another."""
+    """Name under which uploads are limited: each job has its own, so that its results do not wait for another's."""
     if isinstance(who, JobIdentity):
         return f"job {who.job_id}"
     return f"user {who.user_id}" if who.job is None else f"job {who.job.job_id}"
@@ -144,7 +146,7 @@ def _session(state: ServerState, cookie: str, request: HTTPConnection) -> UserId
 
 
 def browser_session(state: ServerState, cookie: str, origin: Origin) -> tuple[UserIdentity, str]:
-    """Whose session it is, and the word that goes with what it changes."""
+    """The user of a session, and its CSRF token."""
     with state.database.reading() as session:
         row = people.get_session(session, secrets.digest(cookie))
         if row is None or row.expires_at < state.now():
@@ -181,8 +183,8 @@ def identity_now(session: Session, state: ServerState, who: Identity) -> Identit
 
 
 def identity_now(session: Session, state: ServerState, who: Identity) -> Identity:
-    """The same person or job with today's rights, after something that took long. Raise NotSignedIn when they are shut
-    out."""
+    """The same user or job with current rights, after a long operation. Raise NotSignedIn when their credentials are no
+    longer valid."""
     if isinstance(who, JobIdentity):
         return with_origin(of_attempt(session, who.job_id, who.attempt), who.origin)
     if who.job is not None:
@@ -194,7 +196,7 @@ def identity_now(session: Session, state: ServerState, who: Identity) -> Identit
 
 
 def _is_still(session: Session, who: UserIdentity, now: datetime) -> bool:
-    """Whether somebody who was signed in a while ago still is."""
+    """Whether the account and the credentials of a request are still valid."""
     user = people.get_user(session, who.user_id)
     if user is None or not user.is_active:
         return False
@@ -208,7 +210,7 @@ def _is_still(session: Session, who: UserIdentity, now: datetime) -> bool:
 
 
 def session_id(digest: str) -> str:
-    """What a session is called where people see it."""
+    """The name of a session that users see."""
     return f"session {digest[:SESSION_ID_CHARS]}"
 
 

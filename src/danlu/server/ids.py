@@ -1,4 +1,4 @@
-"""Job ids: `train-<18 digits>`, in the order of their making."""
+"""Job ids: `train-<18 digits>`, in order of creation."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ _EPOCH_MS = 1_704_067_200_000  # 2024-01-01
 _PER_MS = 1_000_000
 ID_CHARS = len("train-") + 18
 _FIRST = 900_000
-"""The first id of a millisecond is a random one below this; the rest is room for those that follow it."""
+"""The first id of a millisecond is random and below this; the rest is room for those that follow it."""
 
 
 class JobIds:
-    """Ids that nobody has been given. Servers that share a database tell theirs apart by chance."""
+    """Creates unique ids. Servers that share a database rely on chance to avoid the same one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last = 0
 
     def new(self, now: datetime) -> str:
-        """Milliseconds since 2024, then six digits that count on from a random beginning."""
+        """Milliseconds since 2024, then six digits that count up from a random start."""
         since = int(now.timestamp() * 1000) - _EPOCH_MS
         with self._lock:
             is_same = self._last // _PER_MS == since

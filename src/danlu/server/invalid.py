@@ -1,4 +1,4 @@
-"""Saying which field of a request has a value that cannot be used."""
+"""Errors that name the invalid field of a request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`danlu up`: bring everything up and serve until told to stop."""
+"""`danlu up`: start everything and serve until stopped."""
 
 from __future__ import annotations
 
@@ -61,16 +61,16 @@ from danlu.store.sql.database import Database
 log = logging.getLogger(__name__)
 
 SWITCH_SECONDS = 0.001
-"""How long a thread that computes keeps the others waiting: Python's 5 ms add up for a request that asks the database
-ten times (decision 0115)."""
+"""How long a busy thread keeps others waiting: Python's 5 ms add up for a request with ten database queries (decision
+0115)."""
 
 MAX_FILES = 65536
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-"""Of glibc's malloc.h."""
+"""Parameters of mallopt in glibc's malloc.h."""
 
 KEPT_BLOCK_BYTES, KEPT_BYTES = 32 << 20, 128 << 20
-"""The largest block, and most in all. glibc takes no larger block."""
+"""The largest block that is kept, which is glibc's maximum, and the most in total."""
 
 
 def _print_now(text: str) -> None:
@@ -78,9 +78,9 @@ def _print_now(text: str) -> None:
 
 
 def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, new_link: bool = False) -> None:
-    """Serve until SIGINT or SIGTERM. Running jobs go on and are found again at the next start.
+    """Serve until SIGINT or SIGTERM. Running jobs continue and are found again at the next start.
 
-    A sign-in link for the admin is printed when asked for, and whenever nobody could sign in otherwise.
+    A sign-in link for the admin is printed on request, and whenever nobody could sign in otherwise.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
@@ -112,7 +112,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
                 timeout_graceful_shutdown=2,
                 lifespan="on",
                 h11_max_incomplete_event_size=MAX_HEAD_BYTES,
-                # whoever may say where a request comes from may say so for throttling and for the audit log
+                # client addresses from trusted proxies also count for throttling and the audit log
                 proxy_headers=bool(settings.trusted_proxies),
                 forwarded_allow_ips=settings.trusted_proxies,
             ),
@@ -129,7 +129,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
 
 
 def _allow_many_connections() -> None:
-    """Raise the limit on open files to what the system allows: every connection and every followed task is one."""
+    """Raise the limit on open files as far as the system allows: every connection and every followed task uses one."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, MAX_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -137,10 +137,10 @@ def _allow_many_connections() -> None:
 
 
 def _keep_freed_memory() -> None:
-    """Keep what a body took for the next one; not where the C library has no such settings (musl, macOS).
+    """Keep freed memory for the next body, where the C library can do so (glibc; not musl, macOS).
 
-    glibc gives large blocks back to the kernel, which clears each page of them before it is used again: two thirds of
-    the time of receiving 8 MiB that arrive in pieces of 256 KiB.
+    glibc returns large blocks to the kernel, which clears each page before it is used again: two thirds of the time of
+    receiving 8 MiB in pieces of 256 KiB.
     """
     with suppress(AttributeError, OSError):
         mallopt = ctypes.CDLL(None).mallopt
@@ -149,7 +149,7 @@ def _keep_freed_memory() -> None:
 
 
 class _Server(uvicorn.Server):
-    """Says that it is about to end, so that streams end by themselves and need not be cut off."""
+    """Announces shutdown early, so that streams end by themselves before they are cut off."""
 
     def __init__(self, config: uvicorn.Config, *, stopping: threading.Event) -> None:
         super().__init__(config)
@@ -177,7 +177,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
     logs = make_logs(settings, database)
     usage = UsageFiles(settings.log_dir)
     folder_id = _folder_id(settings.server_dir / "id")
-    # all servers on this folder have its name: each finds the tasks of the others
+    # servers on this folder share its id, so that each finds the tasks of the others
     engine_settings = settings.for_engine(folder_id)
     for sentence in name_by_id(engine_settings.kept["shared"], database.read(people.projects_by_id)):
         log.warning("%s", sentence)
@@ -216,7 +216,8 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
 
 
 def _make_engines(settings: ServerSettings, shared: EngineSettings) -> dict[str, Engine]:
-    """By name, in the order of the settings. Jobs of each see nothing of what the others keep on this machine."""
+    """Create the engines; by name, in the order of the settings. Each hides from its jobs the private paths of those
+    created before it, remote engines first: their jobs run on other machines."""
     kinds = {name: load_engine(name) for name in settings.engines}
     _check_reachable(settings, is_remote=any(kind.is_remote for kind in kinds.values()))
     made: dict[str, Engine] = {}
@@ -227,7 +228,7 @@ def _make_engines(settings: ServerSettings, shared: EngineSettings) -> dict[str,
 
 
 def _check_reachable(settings: ServerSettings, *, is_remote: bool) -> None:
-    """Refuse an address that other machines cannot use when tasks run there."""
+    """Reject an address that other machines cannot use when tasks run there."""
     host = urlsplit(settings.reached_at).hostname or ""
     if is_remote and (host in ("localhost", "0.0.0.0", "::") or host.startswith("127.") or host == "::1"):
         raise InvalidInput(
@@ -237,7 +238,7 @@ def _check_reachable(settings: ServerSettings, *, is_remote: bool) -> None:
 
 
 def shared_facts(settings: ServerSettings) -> dict[str, str]:
-    """What servers on one database must have in common."""
+    """Facts that all servers on one database must agree on."""
     return {
         facts.DATA_FOLDER: _folder_id(settings.server_dir / "id"),
         facts.SEALING_KEY: Sealer(settings.server_dir / "secret.key").fingerprint,
@@ -246,7 +247,7 @@ def shared_facts(settings: ServerSettings) -> dict[str, str]:
 
 
 def only_one(settings: ServerSettings, *, is_shared: bool) -> IO[str]:
-    """Hold the data folder for this server, or for the one of its name when several share it."""
+    """Lock the data folder for this server; if several share it, lock only the server's name."""
     file = (settings.server_dir / (f"lock.{settings.name}" if is_shared else "lock")).open("w")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -275,16 +276,16 @@ def _listen(settings: ServerSettings) -> socket.socket:
 
 
 def _folder_id(path: Path) -> str:
-    """The name of this data folder, made by the first server on it."""
+    """The id of this data folder, created by the first server on it."""
     if not path.exists():
         fresh = path.with_name(f".partial.{os.getpid()}.id")
         fresh.write_text(uuid.uuid4().hex)
-        with suppress(FileExistsError):  # another server was faster
+        with suppress(FileExistsError):  # another server created it first
             os.link(fresh, path)
         fresh.unlink()
     return path.read_text().strip()
 
 
 def _claims_as(folder_id: str, name: str) -> str:
-    """The name under which this server claims work; the same after a restart, so that nothing has to run out first."""
+    """The id under which this server claims work. It is stable across restarts, so that no claim must expire first."""
     return folder_id if not name else hashlib.sha256(f"{folder_id} {name}".encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""How the few pages of the server itself look, and what browsers may do with them."""
+"""Style and security headers of the server's own pages."""
 
 from __future__ import annotations
 

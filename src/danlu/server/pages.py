@@ -1,4 +1,4 @@
-"""The few pages that are needed to sign in with a browser."""
+"""The pages for signing in with a browser."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_FORM_BYTES = 10_000
 
 @router.get("/signin")
 def sign_in_form(request: Request, state: State, token: Annotated[str, Query(max_length=200)] = "") -> Response:
-    """Ask for a click: a link that signs in by being looked at would be used up by mail scanners and previews."""
+    """Ask for a click: mail scanners and previews open links, and would use up one that signs in at once."""
     if state.console.is_built:
         return console_page(state.console, request)
     if not token:
@@ -60,7 +60,7 @@ async def use_link(request: Request, state: State) -> Response:
 
 @router.get("/signin/cli")
 def cli_form(request: Request, state: State) -> HTMLResponse:
-    """Whoever is signed in here can have a link for the command line."""
+    """Offer a signed-in user a link for the command line."""
     try:
         who, csrf = browser_session(state, request.cookies.get(COOKIE, ""), origin_of(request))
     except DanluError as error:

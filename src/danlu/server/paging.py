@@ -1,4 +1,4 @@
-"""Pages of lists. To a client a cursor is a word that it sends back."""
+"""Pages of lists. Cursors are opaque to clients."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ T = TypeVar("T")
 Limit = Annotated[int, Query(ge=1, le=1000)]
 Cursor = Annotated[Optional[str], Query(max_length=2000)]
 MAX_DIGITS = 18
-"""A 64-bit number has room for all of them."""
+"""All such numbers fit into 64 bits."""
 
 
 def page_of(items: Sequence[T], limit: int, cursor: Callable[[T], str]) -> Page[T]:
-    """A page of a list of which one item more than fits was asked for."""
+    """A page of a list, from up to `limit` + 1 items."""
     shown, after = cut(items, limit, cursor)
     return Page(items=list(shown), next=after)
 
 
 def cut(rows: Sequence[T], limit: int, cursor: Callable[[T], str]) -> tuple[Sequence[T], Optional[str]]:
-    """The rows of a page, of one more than fits, and the cursor of the page after it."""
+    """The rows of a page, from up to `limit` + 1 rows, and the cursor of the next page."""
     return rows[:limit], cursor(rows[limit - 1]) if len(rows) > limit else None
 
 
 def number_in(cursor: Optional[str], *, max_digits: int = MAX_DIGITS) -> Optional[int]:
-    """The number that a cursor is; None for the beginning of the list."""
+    """The number in a cursor; None for the beginning of the list."""
     if cursor is None:
         return None
     if not is_number(cursor, max_digits=max_digits):

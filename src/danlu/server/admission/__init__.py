@@ -1,1 +1,1 @@
-"""What a request passes before a route sees it: who asks, how long its body may be, and whose turn it is."""
+"""What happens to a request before its route: authentication, limits of its body, and fair scheduling between users."""

@@ -1,4 +1,4 @@
-"""How long a request's body may be, and how much of the server's memory one person's bodies take."""
+"""Limits of request bodies: the size of each, and the memory that all bodies of a user take."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from danlu.wire.artifacts import MAX_PACK_BYTES
 from danlu.wire.batches import MAX_BATCH_BYTES
 
 STRANGER_BYTES = 64 << 10
-"""Of somebody who is not signed in, whatever they ask for."""
+"""Limit for clients that are not signed in, on every route."""
 
 HEADER_BYTES = 4 << 20
-"""What names the pieces of a batch."""
+"""Room for the header of a batch, which names its pieces."""
 
 MAX_OBJECT_BYTES = 5 << 40
 MAX_BLOB_BYTES = 64 << 30
@@ -31,7 +31,7 @@ _MLFLOW_FILES = (
     ("POST", "/ajax-api/2.0/mlflow/upload-artifact"),
 )
 UPLOAD_BYTES = 8 << 20
-"""What a body that goes to the disk counts for, with the pieces that are being written."""
+"""Memory that a body streamed to disk counts for: its pieces that are being written."""
 
 MAX_WAIT_SECONDS = 30.0
 RETRY_SECONDS = 5
@@ -41,13 +41,13 @@ RETRY_SECONDS = 5
 class BodyLimit:
     most_bytes: int
     goes_to_disk: bool = False
-    """Whether the route reads it in pieces and keeps none of them in memory."""
+    """Whether the route streams it to disk in pieces, and keeps none in memory."""
 
     is_json: bool = False
     """Whether it is read whole before the route begins."""
 
     def in_memory(self, announced: int | None) -> int:
-        """How much of the memory it takes, at most."""
+        """How much memory it takes at most."""
         if self.goes_to_disk:
             return UPLOAD_BYTES
         return self.most_bytes if announced is None else min(announced, self.most_bytes)
@@ -88,7 +88,7 @@ RULES = (
 
 
 def limit_of(method: str, path: str, most_bytes: int) -> BodyLimit:
-    """What a route takes; `most_bytes` where no rule says otherwise."""
+    """The limit of a route; `most_bytes` where no rule matches."""
     for rule in RULES:
         if rule.method == method and rule.path.fullmatch(path):
             return rule.limit
@@ -101,7 +101,7 @@ def too_large(most_bytes: int, *, is_stranger: bool) -> TooLarge:
 
 
 class Memory:
-    """Shares out what one person's bodies may take. Whoever comes when it is used up waits in turn."""
+    """Limits the memory that bodies of one user take. Requests beyond the limit wait in order of arrival."""
 
     def __init__(self, most_bytes: int, *, max_wait_seconds: float = MAX_WAIT_SECONDS) -> None:
         self._most_bytes, self._max_wait_seconds = most_bytes, max_wait_seconds

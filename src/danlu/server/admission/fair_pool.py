@@ -1,4 +1,4 @@
-"""A few threads for work that grows with what a person asks for: one piece of each person at a time, in turn."""
+"""A few threads for work whose amount users decide: one piece of each user at a time, round-robin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class FairPool:
-    """For one event loop. Pieces are short: whoever has many waits behind the first pieces of all others."""
+    """For one event loop. Pieces are short: a user with many waits behind the first pieces of all others."""
 
     def __init__(self, num_threads: int, name: str) -> None:
         self._threads = ThreadPoolExecutor(num_threads, thread_name_prefix=name)
@@ -37,7 +37,7 @@ class FairPool:
         try:
             await place
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled():  # it was this one's turn already
+            if place.done() and not place.cancelled():  # the turn was already given
                 self._end(person)
             raise
 
@@ -50,7 +50,7 @@ class FairPool:
             if name in self._at_work:
                 continue
             places = self._waiting.pop(name)
-            while places and places[0].done():  # its reader is gone
+            while places and places[0].done():  # its client has disconnected
                 places.popleft()
             if places:
                 self._num_free -= 1

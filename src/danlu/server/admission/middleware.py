@@ -1,10 +1,10 @@
-"""The way in: what every request passes, in this order.
+"""The middleware that every request passes, in this order.
 
-1. It waits for its person's turn, and it is found out who asks.
-2. Its body is read up to the limit of its route. Strangers are not let send more than a form needs.
-3. It waits for a turn once more if that took time, and the route answers. The turn ends when the answer begins.
+1. The request waits for a turn of its user and is authenticated.
+2. Its body is read, up to the limit of its route; of unauthenticated clients, only as much as a form needs.
+3. It waits for another turn if it gave up the first to read the body. The turn ends when the response begins.
 
-A body that goes to the disk is not read here: the route asks for its pieces, which are counted on the way.
+A body that is streamed to disk is not read here: the route reads its pieces, which are counted as they pass.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from danlu.server.state import ServerState
 
 MAX_KNOWN = 10_000
 END_TURN = "danlu.end_turn"
-"""Where the scope of a request has what ends its turn early: routes that wait for something call it first."""
+"""Key in a request's scope of the function that ends its turn early: routes call it before they wait for something."""
 
 REFUSED_SECONDS = 1.0
-"""Whoever asks too often is told so after a moment: their next request comes no sooner."""
+"""A client that is rejected with 429 gets the response after this delay, so that it cannot retry at once."""
 
 
 class Admission:
@@ -51,7 +51,7 @@ class Admission:
         self._turns = Turns()
         self._memory = Memory(state.settings.max_uploads_per_person * UPLOAD_BYTES)
         self._known: OrderedDict[str, str] = OrderedDict()
-        """Digest of credentials -> whose they were last."""
+        """Digest of credentials -> name of the user who last used them."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -73,7 +73,7 @@ class Admission:
 
 
 class _Request:
-    """One request on its way in."""
+    """One request that passes the middleware."""
 
     def __init__(self, admission: Admission, scope: Scope, receive: Receive, send: Send) -> None:
         self._admission, self._scope, self._receive, self._send = admission, scope, receive, send
@@ -84,7 +84,7 @@ class _Request:
         self._person = self._sender = ""
         self._limit = BodyLimit(0)
         self.has_begun = False
-        """Whether the answer has."""
+        """Whether the response has begun."""
 
     async def run(self) -> None:
         who = await self._find_out()
@@ -100,7 +100,7 @@ class _Request:
         await self._admission._app(self._scope, receive, self._answer)
 
     def leave(self) -> None:
-        """Give everything back."""
+        """Release the turn and the reserved memory."""
         if self._turn is not None:
             self._admission._turns.end(self._turn)
             self._turn = None
@@ -109,7 +109,7 @@ class _Request:
             self._reserved = None
 
     async def _find_out(self) -> Identity | None:
-        """Take a turn, and note who asks; a route that needs to know raises what kept us from knowing."""
+        """Take a turn and authenticate. An error is kept in the scope: only routes that need an identity raise it."""
         client = self._scope.get("client")
         address = f"{STRANGER}{network_of(client[0]) if client else ''}"
         given = self._headers.get("authorization") or HTTPConnection(self._scope).cookies.get(COOKIE)
@@ -134,14 +134,14 @@ class _Request:
         return who
 
     async def _prepared(self, *, is_stranger: bool) -> Receive:
-        """What the route reads the body with."""
+        """Return the `receive` that the route reads the body with."""
         announced = announced_bytes(self._headers)
         if announced is not None and announced > self._limit.most_bytes:
             raise self._too_large(is_stranger=is_stranger)
         if announced == 0:
             return self._receive
         if not self._limit.is_json:
-            self._end_turn()  # the client decides how long it takes
+            self._end_turn()  # the client decides how long this takes
             await self._reserve(announced)
             return self._counted
         self._end_turn()
@@ -186,7 +186,7 @@ class _Request:
         return message
 
     def _too_large(self, *, is_stranger: bool) -> DanluError:
-        """Whoever came with credentials that are not valid hears of those."""
+        """The error of invalid credentials, if there were any, else that the body is too large."""
         told = self._scope.get(WHO)
         return told if isinstance(told, DanluError) else too_large(self._limit.most_bytes, is_stranger=is_stranger)
 

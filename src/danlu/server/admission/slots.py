@@ -1,4 +1,4 @@
-"""How many of a kind one person has open: streams, exports, shells, uploads."""
+"""Limits how many things of one kind a user has open: streams, exports, shells, uploads."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ RETRY_SECONDS = 10
 
 
 class Slots:
-    """So many for each person. Safe from several threads."""
+    """The same limit for each user. Thread-safe."""
 
     def __init__(self, what: str, most: int, *, retry_seconds: int = RETRY_SECONDS) -> None:
-        """`what`: in the plural, as people call them."""
+        """`what`: plural noun for messages."""
         self._what, self._most, self._retry_seconds = what, most, retry_seconds
         self._open: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     @contextmanager
     def taken(self, person: str) -> Iterator[None]:
-        """Raise TooManyRequests when this would be one too many."""
+        """Raise TooManyRequests when the limit is reached."""
         self.take(person)
         try:
             yield

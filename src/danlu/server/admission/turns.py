@@ -1,8 +1,8 @@
-"""Whose turn it is: requests of many people share the server's threads, and nobody's wait behind all of another's.
+"""Fair scheduling of requests: users share the server's threads, and nobody waits behind all requests of another user.
 
-Python runs one thread at a time. Somebody with 40 requests under way would slow everybody else down forty times. So
-whoever is alone may have many requests under way, and while others are active each person has one, and one more for
-each of theirs that takes long.
+Python runs one thread at a time: a user with 40 concurrent requests would slow down all others 40 times. So a user who
+is alone may have many requests in progress. While others are active, each user has one, and one more for each of theirs
+that takes long.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from danlu.errors import TooManyRequests
 MAX_ALONE = 16
 MAX_SHARED = 4
 MAX_TOTAL = 32
-"""Requests under way: of somebody who is alone, of one of several, of all together. There are 40 threads."""
+"""Requests in progress: of a user who is alone, of one of several, and of all together. There are 40 threads."""
 
 MAX_STRANGERS = 8
-"""Requests under way of all who are not known: however many addresses they have, the rest is for people."""
+"""Requests in progress of all unauthenticated clients, from however many addresses: the rest is reserved for users."""
 
 STRANGER = "address "
-"""How the names of those begin who are known by their address alone."""
+"""Prefix of the names of unauthenticated clients, followed by their address."""
 
 JOBS = "jobs of "
-"""How the names of those begin who are all jobs of one person: they may wait, and are many."""
+"""Prefix of the name that all jobs of one user share: they are many, and may wait."""
 
 LONG_SECONDS = 0.05
-"""A request that takes longer than this lets another of the same person begin."""
+"""A request that takes longer than this lets another of the same user begin."""
 
 ACTIVE_SECONDS = 1.0
-"""Somebody who asked something in this time is active."""
+"""A user is active for this long after a request."""
 
 MAX_WAITING, MAX_JOBS_WAITING = 200, 4000
 MAX_WAIT_SECONDS = 30.0
@@ -43,7 +43,7 @@ RETRY_SECONDS = 2
 
 @dataclass(eq=False)
 class Turn:
-    """Held by a request until its answer begins."""
+    """Held by a request until its response begins."""
 
     person: str
     began_at: float = 0.0
@@ -58,7 +58,7 @@ class _Person:
 
 
 class Turns:
-    """For one event loop; not to be used from threads."""
+    """For one event loop; not thread-safe."""
 
     def __init__(self, *, max_waiting: int = MAX_WAITING, max_wait_seconds: float = MAX_WAIT_SECONDS) -> None:
         self._people: dict[str, _Person] = {}
@@ -69,7 +69,7 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, person: str) -> AsyncIterator[Turn]:
-        """Wait for a turn. It may be ended early: `end`."""
+        """Wait for a turn. `end` may end it early."""
         turn = await self.take(person)
         try:
             yield turn
@@ -77,7 +77,8 @@ class Turns:
             self.end(turn)
 
     async def take(self, person: str) -> Turn:
-        """Wait for a turn. Raise TooManyRequests when too many of the same person wait already, or for too long."""
+        """Wait for a turn. Raise TooManyRequests when too many requests of the user wait already, or this one waits too
+        long."""
         turn, one = Turn(person), self._people.setdefault(person, _Person())
         one.asked_at = time.monotonic()
         if not one.waiting and self._may_begin(person, one):
@@ -95,7 +96,7 @@ class Turns:
         except BaseException as error:
             if place in one.waiting:
                 one.waiting.remove(place)
-            self.end(turn)  # it may have been given in the same moment
+            self.end(turn)  # it may have been given at the same moment
             if isinstance(error, TimeoutError):
                 told = f"this one waited for {self._max_wait_seconds:.0f} s behind others of yours"
                 raise _too_many(told) from None
@@ -103,7 +104,7 @@ class Turns:
         return turn
 
     def end(self, turn: Turn) -> None:
-        """Quiet when it is over."""
+        """End a turn. Idempotent."""
         if turn.is_over:
             return
         turn.is_over = True
@@ -135,7 +136,7 @@ class Turns:
         return all(turn.began_at < long_ago for turn in one.under_way)
 
     def _has_others(self, person: str) -> bool:
-        """Whether anybody else is active. Forgets those who are not any more."""
+        """Whether another user is active. Removes those who no longer are."""
         before = time.monotonic() - ACTIVE_SECONDS
         for name, one in list(self._people.items()):
             if one.under_way or one.waiting or one.asked_at >= before:
@@ -146,7 +147,7 @@ class Turns:
         return False
 
     def _serve(self) -> None:
-        """Begin what may begin, one of each person in turn."""
+        """Begin requests that may begin, one of each user, round-robin."""
         for name, one in list(self._people.items()):
             if not one.waiting or not self._may_begin(name, one):
                 continue
@@ -158,7 +159,7 @@ class Turns:
         self._look_again_soon()
 
     def _look_again_soon(self) -> None:
-        """Time passes as well: a request becomes a long one, and others are not active any more."""
+        """Check again later: requests become long and users inactive without an event."""
         if self._timer is None and any(one.waiting for one in self._people.values()):
             self._timer = asyncio.get_running_loop().call_later(LONG_SECONDS, self._look_again)
 

@@ -1,4 +1,4 @@
-"""When something is wrong. Pure: what was seen goes in, what is wrong comes out."""
+"""The rules of alerts. Pure: observations in, findings out."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import NamedTuple
 from danlu.spec.monitoring.alerts import AlertKind, Detail
 
 BUSY = 0.05
-"""Devices that work for a smaller part of the time are idle: a monitor that looks at them is not work."""
+"""Devices with a lower utilization are idle: being monitored alone does not count as use."""
 
 MAX_WARNING_SECONDS = 600.0
 """How long before its end an idle job gets an alert; a quarter of its limit, if that is shorter."""
 
 RELIEF = 0.95
-"""An alert that is open stays until the value has fallen to this part of its limit: it does not flicker."""
+"""An open alert stays open until the value has fallen to this part of its limit, so that it does not flicker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """From which point on something is wrong; 0 turns a rule off."""
+    """Thresholds of the rules; 0 disables a rule."""
 
     device_idle_seconds: float
     silent_seconds: float
@@ -36,12 +36,12 @@ class SeenTask:
     rank: int
     num_devices: int
     idle_seconds: float | None
-    """How long its devices have done nothing; None when that is not measured."""
+    """How long its devices have been idle; None when that is not measured."""
 
     memory_bytes: float | None
     memory_limit_bytes: int
     sign_at: datetime
-    """Of its last line of log, or of its start."""
+    """Time of its last log line, or of its start."""
 
 
 class OddLoss(NamedTuple):
@@ -60,17 +60,17 @@ class SeenJob:
     project_id: int
     tasks: Sequence[SeenTask]
     metric_at: datetime | None
-    """Of the last point of its runs."""
+    """Time of the last point of its runs."""
 
     odd: Sequence[OddLoss] = ()
     idle_limit_seconds: float = 0.0
-    """It ends when nobody has used it for so long; 0: it does not."""
+    """The job ends when it was not used for this long; 0: it does not."""
 
     used_at: datetime | None = None
-    """When somebody was last in it, when it last worked, or its start. None without a limit."""
+    """When a user last used it, when it was last busy, or its start. None without a limit."""
 
     noted_at: datetime | None = None
-    """What of it is in the database."""
+    """`used_at` as stored in the database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class SeenDisk:
 
 
 class Key(NamedTuple):
-    """Which alert it is: while it is open there is no other like it."""
+    """Identifies an alert: at most one alert with this key is open."""
 
     kind: AlertKind
     job_id: str | None
@@ -97,7 +97,7 @@ class Finding:
 
 
 def find_in_job(job: SeenJob, limits: Limits, *, now: datetime, is_open: frozenset[Key]) -> Iterator[Finding]:
-    """What is wrong with a running job. `is_open`: the alerts that there are."""
+    """Findings about a running job. `is_open`: alerts that are open."""
     for task in job.tasks:
         if limits.device_idle_seconds and (task.idle_seconds or 0.0) >= limits.device_idle_seconds:
             idle = round(task.idle_seconds or 0.0)
@@ -117,7 +117,8 @@ def find_in_job(job: SeenJob, limits: Limits, *, now: datetime, is_open: frozens
 
 
 def is_idle_too_long(job: SeenJob, *, now: datetime, warned: Mapping[Key, datetime]) -> bool:
-    """Whether it ends. `warned`: since when alerts are open; nothing ends whose owner was not told in time."""
+    """Whether the job must end. `warned`: when each open alert was opened. A job ends only if its owner was warned in
+    time."""
     if not job.idle_limit_seconds or job.used_at is None:
         return False
     warned_at = warned.get(_key(job, AlertKind.ENDS_IDLE, ""))
@@ -138,7 +139,7 @@ def find_in_disk(disk: SeenDisk, limits: Limits, *, is_open: frozenset[Key]) -> 
 
 
 def _silence(job: SeenJob, limits: Limits, now: datetime) -> Iterator[Finding]:
-    """All tasks are silent: one that never writes is no sign of anything while another does."""
+    """Only when all tasks are silent: some tasks of a job may never print anything."""
     if not limits.silent_seconds or not job.tasks:
         return
     signs = [task.sign_at for task in job.tasks] + ([] if job.metric_at is None else [job.metric_at])

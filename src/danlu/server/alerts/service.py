@@ -1,4 +1,4 @@
-"""Who sees which alerts: those of jobs that they see; admins, the platform's as well."""
+"""Lists alerts: of jobs that the user sees; for admins, those of the platform as well."""
 
 from __future__ import annotations
 

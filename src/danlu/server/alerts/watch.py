@@ -1,4 +1,4 @@
-"""Looking for what is wrong: load what is seen, decide, store what changed."""
+"""Checks for alerts: load observations, apply the rules, store changes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from danlu.store.sql.tables import JobRow, TaskRow
 
 FORGET_DAYS = 90
 NOTED_SECONDS = 60.0
-"""Work of a job is written down as a use at most so often."""
+"""How often a busy job's last use is stored, at most."""
 
 
 def limits_of(settings: ServerSettings) -> Limits:
@@ -50,7 +50,8 @@ def limits_of(settings: ServerSettings) -> Limits:
 
 
 def look(state: ServerState) -> None:
-    """Open the alerts that are new, close those that are over. Reads files; one transaction to read, one to write."""
+    """Open new alerts, close those that no longer apply, end idle jobs. Reads files; reads in one transaction, writes
+    in others."""
     now, limits = state.now(), limits_of(state.settings)
     with state.database.reading() as session:
         opened = {_key_of(row): row.opened_at for row in alerts.open_alerts(session)}
@@ -71,7 +72,7 @@ def look(state: ServerState) -> None:
 
 
 def store(session: Session, state: ServerState, found: Mapping[Key, Finding]) -> None:
-    """Bring what is stored to what was found, and tell people of both."""
+    """Open and close stored alerts to match the findings, and notify users of both."""
     now = state.now()
     there = {_key_of(row): row for row in alerts.open_alerts(session)}
     for key, row in there.items():
@@ -83,7 +84,7 @@ def store(session: Session, state: ServerState, found: Mapping[Key, Finding]) ->
             continue
         job = None if key.job_id is None else jobs.get_job(session, key.job_id)
         if key.job_id is not None and (job is None or job.attempt != key.attempt):
-            continue  # deleted or started again while we looked
+            continue  # deleted or restarted meanwhile
         row = AlertRow(
             kind=key.kind.value,
             job_id=key.job_id,

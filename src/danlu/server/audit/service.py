@@ -20,12 +20,12 @@ from danlu.wire.audit import AuditOut
 from danlu.wire.base import Page
 
 ONE_STORY = timedelta(minutes=1)
-"""Files that one person puts into or deletes from one bucket within so long are one event with a count."""
+"""Files that one user puts into or deletes from one bucket within this time are one event with a count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which events are asked for; None: whatever it is."""
+    """Which events to list; None: any."""
 
     actor: str | None = None
     object: str | None = None
@@ -45,7 +45,7 @@ def record_action(
     project_id: int | None = None,
     **details: str | int | bool | None,
 ) -> None:
-    """Record a change. Details are shown to people: never a secret among them."""
+    """Record a change. Users see its details: they must not contain secrets."""
     audit.add_event(session, _row(who, action, thing, at, project_id, details))
 
 
@@ -62,7 +62,8 @@ class Repeated:
 
 
 def record_repeated_action(session: Session, who: Identity, action: Action, changed: Repeated, *, at: datetime) -> None:
-    """Record a change that comes in thousands: those within a minute are one event with a count and the first name."""
+    """Record a change that may happen thousands of times: changes within a minute are one event with a count and the
+    first name."""
     row = _row(who, action, changed.place, at, changed.project_id, {"first": changed.first})
     row.count = changed.count
     if not audit.count_more(session, row, since=at - ONE_STORY):
@@ -70,7 +71,7 @@ def record_repeated_action(session: Session, who: Identity, action: Action, chan
 
 
 def visible(session: Session, who: UserIdentity, project: str | None) -> list[int] | None:
-    """The projects whose events somebody reads; None for everything. Owners read those of their projects."""
+    """The projects whose events the user may read; None: all. Owners read events of their projects."""
     if project is not None:
         row = find_project(session, who, project)
         if not rights.can_own_project(who, row.id):

@@ -1,4 +1,4 @@
-"""Batches: each file is stored, or not, as if it had come alone. No transaction is open while bytes move."""
+"""Batches of small files: each file is stored or rejected on its own. No transaction is open while bytes move."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def put_batch(state: ServerState, who: Identity, bucket: str, body: Bytes) -> Ba
 
 
 def read_batch(state: ServerState, who: Identity, bucket: str, keys: list[str]) -> bytes:
-    """Answer with the small ones of these objects, up to as much as a batch holds."""
+    """Return the small ones of these objects, up to the size of a batch."""
     paths = []
     for where in state.database.read(readable_all, who, bucket, keys):
         if isinstance(where, DanluError):

@@ -22,7 +22,7 @@ class File:
 
 
 class Console:
-    """The files of the console. They are read at the start: what is not among them cannot be asked for."""
+    """The files of the console, listed at startup: no other file can be requested."""
 
     def __init__(self, folder: Path) -> None:
         self._files = {
@@ -34,7 +34,7 @@ class Console:
         return "index.html" in self._files
 
     def find(self, path: str, accepts: str) -> Optional[File]:
-        """The file for a path below /. Pages of the console are all the same file; None when there is no such one."""
+        """The file for a path below /. All pages of the console are `index.html`; None when there is no such file."""
         name = path.strip("/")
         if name not in self._files:
             if "." in name.rpartition("/")[2] and name.startswith("assets/"):
@@ -47,11 +47,11 @@ class Console:
             ((word, end) for word, end in ENCODINGS if word in accepted and name + end in self._files), ("", "")
         )
         kind = TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
-        # names of assets have a digest in them
+        # names of assets contain a digest
         caching = IMMUTABLE if name.startswith("assets/") else ASK_AGAIN
         return File(self._files[name + suffix], kind, encoding, caching)
 
 
 def packaged() -> Path:
-    """Where the build puts it: beside the code, in the wheel as in a checkout."""
+    """The folder that the build writes to: beside the code, in a wheel as in a checkout."""
     return Path(__file__).parents[2] / "console"

@@ -1,4 +1,4 @@
-"""The console over HTTP: every page that is not somebody else's."""
+"""Serves the console, at every path that no other route has."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NOT_BUILT = (
 
 
 class ConsoleRoute(BaseRoute):
-    """Comes last, and leaves everything below /api to be answered as not there."""
+    """The last route. Paths below /api are not matched, so that they are reported as not found."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -64,7 +64,7 @@ def console_page(console: Console, request: Request) -> Response:
     if file is None:
         return JSONResponse(NotFound(f"no {path} here").to_wire(), status_code=404)
     headers = {**POLICY, "Cache-Control": file.caching}
-    if path == PLOTLY_SCRIPT:  # for frames of figures, which are of no site
+    if path == PLOTLY_SCRIPT:  # for frames of figures, which have no origin
         headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     if file.encoding:
         headers["Content-Encoding"] = file.encoding

@@ -1,4 +1,4 @@
-"""The gate of the proxy: every request is looked up, in a transaction of its own."""
+"""The proxy's gate: authorizes requests, each in a transaction of its own."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ from danlu.store.queries.gateway import endpoints
 from danlu.store.sql.database import Database
 
 RANK = 0
-"""The tasks of a gang share a network: what listens on loopback in any of them is found from the first."""
+"""The tasks of a gang share a network: a port on loopback of any of them is reachable from the first."""
 
 
 class EndpointGate:
-    """What `Proxy` asks. Whoever was let in is looked up anew: a grant says who they are, never what they may do."""
+    """The gate that `Proxy` asks. A grant says who the user is, never what they may do: rights are read again each
+    time."""
 
     def __init__(
         self, database: Database, sealer: Sealer, now: Callable[[], datetime], *, is_bare: bool = False
     ) -> None:
-        """`is_bare`: of an address without names. Its grants are others, and for the owner of a job only."""
+        """`is_bare`: for a bare IP address. Its grants are of another kind, and only for the owner of a job."""
         self._database, self._sealer, self._now = database, sealer, now
         self._uses = Uses(database, now)
         self._is_bare = is_bare

@@ -46,7 +46,7 @@ def open_endpoint(
 
 
 def close_endpoint(session: Session, state: ServerState, who: UserIdentity, job: str, name: str) -> None:
-    """Quiet when it is not open."""
+    """Close an endpoint. Idempotent."""
     row, name = find_to_change(session, who, job), _name(name)
     endpoints.delete_endpoint(session, row.id, name)
     _record(session, state, who, Action.ENDPOINT_CLOSE, row, name=name)
@@ -55,8 +55,8 @@ def close_endpoint(session: Session, state: ServerState, who: UserIdentity, job:
 def make_link(
     session: Session, state: ServerState, who: UserIdentity, job: str, name: str, *, host: str = ""
 ) -> EndpointLinkOut:
-    """A link that lets one browser in, for a minute. `host`: how they call this server; at a bare address there are
-    no names."""
+    """Create a link that opens the endpoint in one browser, valid for a minute. `host`: the Host header of the request;
+    a bare IP address has no endpoint names."""
     row, name = find(session, who, job), _name(name)
     if name == SSH:
         raise InvalidInput(f"ssh has no page in a browser; enter the job with `danlu ssh {row.id}`")
@@ -74,9 +74,10 @@ def make_link(
 
 
 def check_use(who: UserIdentity, job: JobRow, endpoint: EndpointRow, *, is_bare: bool = False) -> None:
-    """Whoever may stop the job; those who may submit to its project where it is shared. They act as the job.
+    """Users who may stop the job; if the endpoint is shared, also those who may submit to its project. They act as the
+    job.
 
-    At a bare address its owner only: browsers keep what is there apart from nothing else that is there.
+    At a bare IP address, only the owner: browsers do not isolate endpoints that share an address.
     """
     if is_bare and who.user_id != job.owner_id:
         told = f"without host names, endpoint {endpoint.name} of {job.id} is for its owner only"

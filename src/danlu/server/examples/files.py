@@ -1,4 +1,4 @@
-"""The examples as files: each is a folder with `example.yml`, which tells of it; most have a `job.yml` and code."""
+"""The examples as files: each is a folder with `example.yml`, which describes it; most have a `job.yml` and code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from danlu.wire.store import is_executable
 
 ABOUT, JOB = "example.yml", "job.yml"
 LEFT_OUT = ("__pycache__", ABOUT)
-"""What is neither read nor copied with an example."""
+"""Files that are neither read nor copied with an example."""
 
 
 class About(BaseModel):
@@ -33,7 +33,7 @@ class About(BaseModel):
     tags: list[str] = Field(min_length=1)
     seconds: int = Field(gt=0)
     needs: list[str] = []
-    """Programs and Python packages; devices and images are told by the job."""
+    """Programs and Python packages; the job file names devices and images."""
 
     before: Optional[Words] = None
 
@@ -52,7 +52,7 @@ class Example(BaseModel):
 
 
 def packaged() -> Path:
-    """Where they are: beside the code in a wheel, in the root of a checkout."""
+    """The folder of the examples: beside the code in a wheel, in the root of a checkout."""
     inside = Path(__file__).parents[2]
     shipped = inside / "example_files"
     return shipped if shipped.is_dir() else inside.parents[1] / "examples"

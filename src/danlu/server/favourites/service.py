@@ -19,7 +19,7 @@ MOST_OF_ONE = 10_000
 
 
 def list_favourites(session: Session, who: UserIdentity, *, before: str | None, limit: int) -> Page[FavouriteOut]:
-    """Those among the jobs that one may see now."""
+    """Favourites among the jobs that the user sees now."""
     rows = jobs.favourites_of(session, who.user_id, visible_project_ids(who), before=before, limit=limit + 1)
     return page_of([_out(row) for row in rows], limit, lambda favourite: favourite.job)
 

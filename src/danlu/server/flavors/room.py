@@ -1,4 +1,4 @@
-"""How many nodes of a flavor the cluster has, and has free now."""
+"""How many tasks of a flavor fit the cluster, in total and now."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from danlu.spec.nodes import NodeInfo
 from danlu.store.queries import attempts, nodes
 
 MAX_COUNTED = 1000
-"""Nobody needs to know how many more there are."""
+"""Counting stops here: larger numbers are of no use."""
 
 
 def infos(session: Session) -> list[NodeInfo]:
-    """The nodes that answer."""
+    """The online nodes."""
     return [NodeInfo.model_validate(row.info) for row in nodes.list_nodes(session) if row.is_reachable]
 
 

@@ -1,4 +1,4 @@
-"""Flavors as people see them: shapes, prices, and how many of each there are and are free."""
+"""Flavors as users see them: shapes, prices, and how many fit the cluster, in total and now."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def change(session: Session, state: ServerState, who: UserIdentity, name: str, b
 
 
 def suggest(session: Session, state: ServerState) -> list[FlavorOut]:
-    """Flavors that would fit the nodes there are and are not there yet."""
+    """Flavors that match the cluster's nodes and do not exist yet."""
     there = {flavor.name for flavor in catalog.listed(session, Flavor)}
     return _out(session, state, [one for one in suggested(room.infos(session)) if one.name not in there])
 

@@ -1,4 +1,4 @@
-"""The data flow around what is slow: a walk that first makes old things known, and looks into the object store."""
+"""Slow operations of the data flow: walks that first add older jobs and runs, and lookups in the object store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from danlu.wire.flow import FlowOut
 
 
 def look(state: ServerState, who: UserIdentity, text: str, reach: Reach) -> FlowOut:
-    """A page of the data flow around a node. Raise NotFound for what is not there, or not for them to see."""
+    """A page of the data flow around a node. Raise NotFound when it does not exist, or the user may not see it."""
     start, is_known = state.database.read(service.resolve_known, who, text)
     if not is_known:
         state.database.write(service.adopt, state, start)
@@ -19,13 +19,13 @@ def look(state: ServerState, who: UserIdentity, text: str, reach: Reach) -> Flow
 
 
 def record_output(state: ServerState, who: JobIdentity) -> None:
-    """A job has put files below its output: only then is there an output to speak of. Most often that is known."""
+    """Record that a job has put files below its output. Most often that is already recorded."""
     if not state.database.read(recording.is_output_known, who):
         state.database.write(recording.job_wrote, who, state.now())
 
 
 def bury_emptied(state: ServerState, path: StorePath) -> None:
-    """Files were deleted there, or below: of the paths of the data flow, those with nothing left are gone."""
+    """Mark paths of the data flow as deleted where no object is left, after deletions at or below `path`."""
     around = state.database.read(recording.paths_around, path)
     empty = [found.path for found in around if _is_empty(state, found.stored)]
     if empty:
@@ -33,7 +33,7 @@ def bury_emptied(state: ServerState, path: StorePath) -> None:
 
 
 def _is_empty(state: ServerState, stored: StorePath) -> bool:
-    """Whether there is neither such an object nor anything below it."""
+    """Whether neither this object nor any below it exists."""
     name = stored.key.rstrip("/")
     listing = state.objects.list(stored.bucket, prefix=name, delimiter="", after="", limit=1)
     keys = [info.key for info in listing.objects]

@@ -1,4 +1,4 @@
-"""What becomes part of the data flow by itself: what jobs read and write, the runs inside them, and deletions."""
+"""What is added to the data flow automatically: what jobs read and write, their runs, and deletions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from danlu.store.sql.tables import BucketRow, JobRow
 
 
 def job_submitted(session: Session, row: JobRow, at: datetime, spec: JobSpec | None = None) -> None:
-    """A job that was not known, and what it reads."""
+    """Add a job and what it reads."""
     spec = stored_job(row.spec) if spec is None else spec
     job = job_node(row.id)
     flow.add_node(session, job, project_id=row.project_id, label=row.name, at=at)
@@ -39,7 +39,7 @@ def job_submitted(session: Session, row: JobRow, at: datetime, spec: JobSpec | N
     if spec.code is not None and spec.code.store is not None:
         _connect_path(session, spec.code.store, row, Relation.CODE, at)
     if spec.code is not None and spec.code.tree is not None:
-        # the same bytes in two projects are two nodes: nobody learns that others have them too
+        # one node per project: the same code in another project must stay invisible
         code = NodeRef(NodeKind.CODE, f"{row.project_id}/{spec.code.tree}")
         flow.node(session, code, project_id=row.project_id, label=f"code {spec.code.tree[:12]}", at=at)
         flow.connect(session, code, job, Relation.CODE, at)
@@ -50,22 +50,22 @@ def jobs_deleted(session: Session, job_ids: Sequence[str], at: datetime) -> None
 
 
 def is_output_known(session: Session, who: JobIdentity) -> bool:
-    """Whether it is known that the job has put files below its output."""
+    """Whether it is recorded that the job has put files below its output."""
     return flow.is_connected(session, job_node(who.job_id), store_node(who.writes.path))
 
 
 def job_wrote(session: Session, who: JobIdentity, at: datetime) -> None:
-    """A job has put files below its output."""
+    """Record that a job has put files below its output."""
     job, output = job_node(who.job_id), store_node(who.writes.path)
     if flow.find(session, job) is None:
-        return  # the job was deleted a moment ago, or is older than the data flow and nobody has asked for it
+        return  # the job was just deleted, or is older than the data flow and was never looked up
     project_id = _project_of(session, output, who.project_id)
     flow.node(session, output, project_id=project_id, label=_path(output), at=at)
     flow.connect(session, job, output, Relation.OUTPUT, at)
 
 
 def run_made(session: Session, row: RunRow, at: datetime) -> None:
-    """A run, and the job that it was made in. Also when it has another name now, or is back from the trash."""
+    """Add a run and the job that created it. Also called when a run was restored from the trash."""
     run = run_node(row.id)
     flow.node(session, run, project_id=row.project_id, label=row.name, at=at)
     if row.job_id is not None and flow.find(session, job_node(row.job_id)) is not None:
@@ -85,53 +85,54 @@ def bucket_moved(session: Session, bucket: str, project_id: int) -> None:
 
 
 def bucket_deleted(session: Session, bucket: str, bucket_id: str) -> None:
-    """Its paths stay known; those of a later bucket of the same name are others."""
+    """Keep its paths, distinct from those of a later bucket with the same name."""
     flow.retire_bucket(session, bucket, bucket_id)
 
 
 def objects_put(session: Session, path: StorePath) -> None:
-    """Files were put there: paths that were empty for a while live again."""
+    """Files were put there: restore its paths that were marked as deleted."""
     flow_paths.revive(session, path)
 
 
 def paths_around(session: Session, path: StorePath) -> list[Located]:
-    """The paths of the data flow that may be empty when something was deleted there, and where they lie."""
+    """The paths of the data flow that a deletion at `path` may have emptied, and their locations."""
     found = (locate(session, near) for near in flow_paths.around(session, path))
     return [one for one in found if one is not None]
 
 
 def paths_emptied(session: Session, paths: Sequence[StorePath], at: datetime) -> None:
-    """Nothing is left at these paths."""
+    """Mark paths as deleted."""
     for path in paths:
         flow.bury(session, store_node(str(path)), at)
 
 
 def _connect_path(session: Session, source: str, row: JobRow, relation: Relation, at: datetime) -> None:
-    """A path that a job reads. It belongs to its bucket's project."""
+    """Connect a path that a job reads. It belongs to its bucket's project."""
     path = parse_store_path(source)
     bucket = buckets.get_bucket(session, path.bucket)
     if bucket is None or not _is_meant(row, bucket):
-        return  # deleted since, or somebody else's by now
+        return  # deleted meanwhile, or replaced by another bucket
     found = store_node(str(path))
     flow.node(session, found, project_id=bucket.project_id, label=_path(found), at=at)
     flow.connect(session, found, job_node(row.id), relation, at)
 
 
 def _connect_version(session: Session, version: NodeRef, job: NodeRef, at: datetime) -> None:
-    """A version of an artifact or a model that a job reads. Quiet when it was deleted since."""
+    """Connect a version of an artifact or a model that a job reads, unless it was deleted meanwhile."""
     if flow.find(session, version) is not None:
         flow.connect(session, version, job, Relation.DATA, at)
 
 
 def _is_meant(row: JobRow, bucket: BucketRow) -> bool:
-    """Whether a job meant this bucket by its name. Jobs of older servers do not say: then an older bucket is it."""
+    """Whether a job's bucket name refers to this bucket. Jobs of older servers have no bucket ids: any older bucket
+    matches."""
     if row.bucket_ids is None:
         return bucket.created_at <= row.created_at
     return bucket.id == row.bucket_ids.get(bucket.name)
 
 
 def _bucket_id(row: JobRow, path: StorePath) -> str:
-    """Of the bucket that a path of the job meant when it was submitted."""
+    """Id of the bucket that a path of the job referred to at submission."""
     return str((row.bucket_ids or {}).get(path.bucket, ""))
 
 

@@ -1,4 +1,4 @@
-"""The rules of the data flow: whose it is to see, and what a node may be called."""
+"""The rules of the data flow: who sees which nodes, and how users name them."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from danlu.wire.flow import FlowEdge, FlowNode, FlowOut
 
 
 def reach_of(direction: Direction, *, depth: int, limit: int, after: int) -> Reach:
-    """How far to look, and which page is asked for."""
+    """How far to walk, and which page to return."""
     return Reach(direction.value, depth, limit=limit, after=after)
 
 
 def resolve_known(session: Session, who: UserIdentity, text: str) -> tuple[NodeRef, bool]:
-    """Which node is meant, and whether the data flow knows it."""
+    """The node that `text` names, and whether it is in the data flow."""
     ref = resolve(session, who, text)
     return ref, flow.find(session, ref) is not None
 
 
 def walk(session: Session, who: UserIdentity, start: NodeRef, reach: Reach) -> FlowOut:
-    """A page of the data flow around a node. Raise NotFound for what is not there, or not for them to see."""
+    """A page of the data flow around a node. Raise NotFound when it does not exist, or the user may not see it."""
     found = flow.neighbourhood(session, start, reach, project_ids=visible_project_ids(who))
     if found is None:
         raise _unknown(start)
@@ -60,7 +60,7 @@ def walk(session: Session, who: UserIdentity, start: NodeRef, reach: Reach) -> F
 
 
 def resolve(session: Session, who: UserIdentity, text: str) -> NodeRef:
-    """Which node is meant: `kind:key`, an id, a path in the store; names are enough where they are everywhere."""
+    """The node that `text` names: `kind:key`, an id, a path in the store, or a kind and a name."""
     for kind, is_id in _IDS.items():
         if is_id(text):
             return NodeRef(kind, text)
@@ -113,7 +113,7 @@ _RELATIONS = {relation.value: relation for relation in Relation}
 
 
 def adopt(session: Session, state: ServerState, ref: NodeRef) -> None:
-    """Jobs and runs that are older than the data flow become part of it when somebody asks for them."""
+    """Add a job or run that is older than the data flow, when a user first looks it up."""
     job = jobs.get_job(session, ref.key) if ref.kind is NodeKind.JOB else None
     if job is not None:
         recording.job_submitted(session, job, state.now())

@@ -40,7 +40,7 @@ def make_folder(session: Session, state: ServerState, who: Identity, body: MakeF
 
 
 def move_folder(session: Session, state: ServerState, who: UserIdentity, body: MoveFolder) -> FolderOut:
-    """Give a folder another path. One who owns neither the project nor every run in it may not."""
+    """Move a folder. Only owners of the project, or of every run in the folder, may do so."""
     project_id = project_to_use(session, who, body.project)
     old, new = folder_in("path", body.path), folder_in("to", body.to)
     _check_folder_change(session, who, project_id, old)
@@ -54,7 +54,7 @@ def move_folder(session: Session, state: ServerState, who: UserIdentity, body: M
 
 
 def delete_folder(session: Session, state: ServerState, who: UserIdentity, path: str, project: str | None) -> None:
-    """Move the runs in a folder to the trash, and forget the folder. They come back to it when they are restored."""
+    """Move the runs in a folder to the trash, and delete the folder. Restored runs come back to it."""
     project_id, folder = project_to_use(session, who, project), folder_in("path", path)
     _check_folder_change(session, who, project_id, folder)
     flow.runs_deleted(session, runs.ids_below(session, project_id, folder), state.now())
@@ -64,7 +64,8 @@ def delete_folder(session: Session, state: ServerState, who: UserIdentity, path:
 
 
 def need_folder(session: Session, state: ServerState, project_id: int, path: str, *, may_make: bool) -> str:
-    """Return the clean path of a folder that is there, or is made. Raise InvalidInput when it may not be made."""
+    """Return the normalized path of a folder, created if needed. Raise InvalidInput when it would have to be and
+    `may_make` is false."""
     folder = folder_in("folder", path)
     if not may_make and not run_folders.exists(session, project_id, folder):
         raise bad_field("folder", f"there is no folder {folder!r}; make it first, or say make_folder")

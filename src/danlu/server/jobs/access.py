@@ -1,4 +1,4 @@
-"""The rules of a job's access: who may give it, and what people are told about it."""
+"""The rules of a job's access: who may grant it, and what the owner is told about it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from danlu.spec.job import JobAccess, JobSpec
 
 
 def check_job_access(who: UserIdentity, spec: JobSpec) -> None:
-    """Refuse access that its giver cannot give: a job hands none on, and an API key none that outlives it."""
+    """Reject access that the user cannot grant: a job cannot pass on its own, an API key none that outlives it."""
     if spec.access is JobAccess.OWN:
         return
     if who.job is not None:
@@ -19,7 +19,7 @@ def check_job_access(who: UserIdentity, spec: JobSpec) -> None:
 
 
 def access_notes(who: UserIdentity, spec: JobSpec, project: str) -> list[str]:
-    """What the owner of a job should know about what they let it do."""
+    """Notes for the owner about what they allow the job to do."""
     if spec.access is JobAccess.READ:
         return [f"access: read; until its end the job reads what {who.name} may read"]
     if spec.access is JobAccess.OWNER:

@@ -1,4 +1,4 @@
-"""Jobs as streams of what changes: one job, or all that somebody sees."""
+"""Streams of changes of jobs: of one job, or of all that a user sees."""
 
 from __future__ import annotations
 

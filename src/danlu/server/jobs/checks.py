@@ -1,6 +1,7 @@
-"""What a job may read and write, checked when it is submitted and when it is started again.
+"""What a job may read and write, checked when it is submitted and when it is restarted.
 
-The answer names rows: ids of buckets, the project that has the tree. The job's token is held against them.
+The result names rows: ids of buckets, the project that has the tree. Requests with the job's token are checked against
+them.
 """
 
 from __future__ import annotations
@@ -28,22 +29,22 @@ DEFAULT_FOLDER = "jobs"
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a job uses, in rows."""
+    """The rows that a job uses."""
 
     output: str
     """Folder of its results; at submit without the job's id."""
 
     stood_for: dict[str, str]
-    """What names in it stand for: see `Inputs`. Buckets that it writes are among them."""
+    """What names in it refer to: see `Inputs`. Includes the buckets that it writes to."""
 
     places: Sequence[Located] = ()
-    """Inputs in the store, where something has to be."""
+    """Inputs in the store, which must exist."""
 
     tree: str | None = None
-    """Its code."""
+    """Digest of its code."""
 
     is_tree_here: bool = True
-    """Whether the job's own project has that; otherwise another project of its owner may."""
+    """Whether the job's own project has the tree; if not, another project of its owner may have it."""
 
 
 def project_of(session: Session, who: UserIdentity, spec: JobSpec) -> int:
@@ -54,7 +55,7 @@ def project_of(session: Session, who: UserIdentity, spec: JobSpec) -> int:
 
 
 def check_access(session: Session, who: UserIdentity, spec: JobSpec, *, project_id: int) -> Access:
-    """Refuse what the job may not use, before anything is stored."""
+    """Reject what the job may not use, before anything is stored."""
     if spec.code is not None and spec.code.is_local:
         name, what = (
             ("code.path", "a folder of the client") if spec.code.path else ("code.git", "fetched by the client")
@@ -62,7 +63,7 @@ def check_access(session: Session, who: UserIdentity, spec: JobSpec, *, project_
         raise bad_spec(name, f"{spec.code.path or spec.code.git!r} is {what}; upload it and send code.tree")
     output = output_folder(session, spec, project_id)
     inputs = find_inputs(session, who, spec, project_id=project_id)
-    # without an output of its own the job writes to its project's bucket, which its members may
+    # by default the job writes to its project's bucket, which members may use
     ids = {**inputs.stood_for, **(_check_output(session, who, output) if spec.output is not None else {})}
     bucket = parse_store_path(output).bucket
     if bucket not in ids:
@@ -72,9 +73,9 @@ def check_access(session: Session, who: UserIdentity, spec: JobSpec, *, project_
 
 
 def check_access_again(session: Session, who: UserIdentity, spec: JobSpec, row: JobRow) -> Access:
-    """The same for a job that was stored a while ago: buckets move, are deleted and made anew, people leave.
+    """The same for a stored job: buckets may have been moved or replaced, and users may have left.
 
-    It reads the versions of artifacts and models that its names stood for at first.
+    It reads the versions of artifacts and models that its names referred to at submission.
     """
     inputs = find_inputs(session, who, spec, project_id=row.project_id, known=row.bucket_ids)
     ids = {**inputs.stood_for, **_check_output(session, who, row.output)}
@@ -82,7 +83,7 @@ def check_access_again(session: Session, who: UserIdentity, spec: JobSpec, row: 
 
 
 def output_folder(session: Session, spec: JobSpec, project_id: int) -> str:
-    """Where results go, without the job's id: where the job says, or into the project's oldest bucket."""
+    """The folder for results, without the job's id: as the job says, or in the project's oldest bucket."""
     if spec.output is not None:
         return f"{spec.output.rstrip('/')}/"
     bucket = buckets.first_bucket(session, project_id)
@@ -92,14 +93,14 @@ def output_folder(session: Session, spec: JobSpec, project_id: int) -> str:
 
 
 def _check_output(session: Session, who: UserIdentity, output: str) -> dict[str, str]:
-    """Name -> id of the bucket of the output, if somebody may write there."""
+    """Name -> id of the output's bucket. Raise InvalidSpec when the user may not write there."""
     path = parse_store_path(output)
     bucket = bucket_named(session, path.bucket)
     try:
         rights.check_write_object(who, path, bucket)
     except DanluError as error:
         raise bad_spec("output", error.message) from error
-    assert bucket is not None  # nobody has a right to one that is not there
+    assert bucket is not None  # the check fails without a bucket
     return {path.bucket: bucket.id}
 
 

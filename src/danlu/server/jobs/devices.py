@@ -1,4 +1,4 @@
-"""Devices of a job that no node and no flavor has: understood where only the type is missing, else refused."""
+"""Checks a job's devices against those of nodes and flavors: adds a missing type, rejects unknown devices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ USUAL = ("gpu", "npu")
 
 
 def understood(session: Session, spec: JobSpec, nodes: KnownNodes) -> JobSpec:
-    """The job with `a100:2` as `gpu:a100:2`. Raise InvalidSpec for a type or model that nothing here has."""
+    """The job with `a100:2` as `gpu:a100:2`. Raise InvalidSpec for a type or model that no node and no flavor has."""
     asked = {"resources": spec.resources}
     asked |= {f"roles.{name}.resources": role.resources for name, role in spec.roles.items()}
     if all(one.device.type == CPU for one in asked.values()):

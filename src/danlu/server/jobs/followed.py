@@ -1,4 +1,4 @@
-"""What followers of jobs are told: of one job, and of all that they see."""
+"""Events for followers of jobs: of one job, and of all that a user sees."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from danlu.store.queries import followed, jobs
 from danlu.wire.base import GoneOut
 
 OVERLAP = timedelta(seconds=10)
-"""What happened shortly before is told as well: whoever fetches the list and then listens misses nothing."""
+"""A stream begins with recent changes, so that a client that fetches the list and then follows misses nothing."""
 
 Projects = frozenset[int] | None
-"""Those that somebody sees; None: all."""
+"""Ids of the projects that a user sees; None: all."""
 
 
 class FollowedJobs(VersionBoard):
@@ -47,7 +47,7 @@ class FollowedJobs(VersionBoard):
 
 @dataclass(frozen=True)
 class Open:
-    """All jobs that are not over, as one look found them."""
+    """All active jobs at one moment."""
 
     event_id: int
     jobs: Mapping[str, tuple[int, int]]
@@ -59,11 +59,11 @@ class Reader:
     follower: Follower
     projects: Projects
     number: int = 0
-    """The last round that it was told."""
+    """The last round that was sent to it."""
 
 
 class JobList(Board[Open | None, tuple[Open, dict[str, Change]]]):
-    """One look at all jobs, told to each follower as far as they see them."""
+    """Polls all jobs once for all followers, and sends each follower what they may see."""
 
     pace = Pace(usual_seconds=0.5, least_seconds=0.2, most_seconds=2.0)
 
@@ -74,19 +74,19 @@ class JobList(Board[Open | None, tuple[Open, dict[str, Change]]]):
         self._rounds = Rounds()
 
     async def tell(self, hub: Hub, follower: Follower) -> AsyncGenerator[bytes, None]:
-        """What changed in the last seconds, and what changes from now on."""
+        """Changes of the last seconds, then each change as it happens."""
         reader = Reader(follower, _projects(follower.who))
         self._readers.add(reader)
         try:
             await self.poller.fresh()
             reader.number = self._rounds.before(OVERLAP.total_seconds())
-            yield sse.KEEP_ALIVE.plain  # says that the stream is open
+            yield sse.KEEP_ALIVE.plain  # shows that the stream is open
             while not follower.is_ended:
                 if _projects(follower.who) != reader.projects:
                     for piece in await self._other_rights(hub, reader):
                         yield piece
                 changes = self._rounds.since(reader.number)
-                if changes is None:  # too far behind: who asks again begins anew
+                if changes is None:  # too far behind: the client reconnects and starts over
                     return
                 reader.number = self._rounds.number
                 for piece in in_pieces(_seen(changes.values(), reader.projects)):
@@ -119,7 +119,7 @@ class JobList(Board[Open | None, tuple[Open, dict[str, Change]]]):
         return Open(event_id, now), changes
 
     def take(self, found: tuple[Open, dict[str, Change]]) -> bool:
-        if not self._readers:  # gone meanwhile: the next one begins anew
+        if not self._readers:  # all disconnected meanwhile: the next follower starts over
             return False
         self._open, changes = found
         if changes:
@@ -138,7 +138,8 @@ class JobList(Board[Open | None, tuple[Open, dict[str, Change]]]):
                 reader.follower.wake()
 
     async def _other_rights(self, hub: Hub, reader: Reader) -> Iterable[bytes]:
-        """Tell of the jobs that somebody sees since their rights changed, and of those that they see no more."""
+        """Send the jobs that became visible to the user when their rights changed, and `gone` for those that no longer
+        are."""
         before, reader.projects = reader.projects, _projects(reader.follower.who)
         if self._open is None:
             return ()
@@ -158,14 +159,14 @@ class JobList(Board[Open | None, tuple[Open, dict[str, Change]]]):
 
 
 def recent_jobs(state: ServerState, who: UserIdentity) -> list[bytes]:
-    """The rows of the jobs that somebody sees and that something happened to in the last seconds."""
+    """Rows of the visible jobs that changed in the last seconds."""
     with state.database.reading() as session:
         happened, event_id = jobs.with_events(session, jobs.last_event(session, state.now() - OVERLAP))
         return _seen(_rows(session, state, happened, event_id).values(), _projects(who))
 
 
 def _rows(session: Session, state: ServerState, ids: set[str], event_id: int) -> dict[str, Change]:
-    """What is told of jobs, of those that are there."""
+    """A change for each of the jobs that exists."""
     rows = jobs.shown_by_id(session, sorted(ids))
     event = partial(sse.event, "job", event_id=str(event_id))
     return {

@@ -1,4 +1,4 @@
-"""Who a job is: what its token stands for now."""
+"""The identity of a job: what its token allows now."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OVER = "the job's token is no longer valid: its attempt has ended"
 
 
 def job_identity(session: Session, token: str) -> JobIdentity:
-    """Whose token it is, and what the job may use now. Raise NotSignedIn when the attempt is over."""
+    """The attempt of a token, and what the job may use now. Raise NotSignedIn when the attempt is over."""
     return _identity(session, attempts.by_token(session, secrets.digest(token)))
 
 
@@ -32,7 +32,7 @@ def of_attempt(session: Session, job_id: str, number: int) -> JobIdentity:
 
 
 def with_origin(who: JobIdentity, origin: Origin) -> JobIdentity:
-    """A job as it came; what it does for its owner carries its id."""
+    """Set the origin of a job's request. What the job does for its owner is recorded with its id."""
     owner = who.owner
     if owner is not None:
         owner = replace(owner, origin=replace(origin, via=f"job {who.job_id}/{who.attempt}"))
@@ -40,9 +40,9 @@ def with_origin(who: JobIdentity, origin: Origin) -> JobIdentity:
 
 
 def owner_for_job(session: Session, job: JobRow, attempt: int) -> UserIdentity | None:
-    """The owner with what a job may do for them: add to the job's project if they may, and read their other projects.
+    """The owner, with what a job may do for them: write in its own project if they may, read in their other projects.
 
-    Never more than they may themselves at this moment, never as an admin or as an owner of a project: see 0170.
+    Never more than the owner's own current rights, never as an admin or a project owner (decision 0170).
     """
     user = people.get_user(session, job.owner_id)
     if user is None or not user.is_active:
@@ -61,7 +61,8 @@ def owner_for_job(session: Session, job: JobRow, attempt: int) -> UserIdentity |
 
 
 def acting_now(session: Session, who: UserIdentity, by: ActingJob) -> UserIdentity:
-    """The owner that a job acts for with today's rights, in the projects of the beginning. Raise NotSignedIn."""
+    """The same owner with current rights, within the projects that they had. Raise NotSignedIn when those are not
+    valid."""
     of_attempt(session, by.job_id, by.attempt)
     job = jobs.get_job(session, by.job_id)
     owner = None if job is None else owner_for_job(session, job, by.attempt)
@@ -73,7 +74,7 @@ def acting_now(session: Session, who: UserIdentity, by: ActingJob) -> UserIdenti
 
 def _roles(session: Session, user: UserRow, job: JobRow) -> dict[int, Role]:
     found = {project_id: Role(role) for project_id, role in people.roles_of(session, user.id).items()}
-    if user.is_admin:  # who may use every project; the job, its own
+    if user.is_admin:  # admins may use every project; their jobs only their own
         found.setdefault(job.project_id, Role.MEMBER)
     return found
 
@@ -111,7 +112,7 @@ def _grant(path: str, bucket_ids: Mapping[str, str]) -> StoreGrant:
 
 
 def _projects_of_job(session: Session, job: JobRow) -> frozenset[int] | None:
-    """The job's own project, and those that its owner sees now. A disabled owner's jobs go on."""
+    """The job's own project, and those that its owner sees now; None: all. Jobs of a disabled owner continue."""
     owner = people.get_user(session, job.owner_id)
     if owner is not None and owner.is_admin:
         return None

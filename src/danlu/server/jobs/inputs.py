@@ -1,4 +1,4 @@
-"""The inputs of a job: the rows that their names stand for, if its owner may read them and they are there."""
+"""The inputs of a job: resolves their names to rows that exist and that the owner may read."""
 
 from __future__ import annotations
 
@@ -24,20 +24,21 @@ from danlu.store.sql.model_tables import ModelVersionRow
 
 @dataclass
 class Inputs:
-    """What a job reads, in rows."""
+    """The rows that a job reads."""
 
     stood_for: dict[str, str] = field(default_factory=dict)
     """Name -> id of buckets; name of an artifact or a model -> id of the version; id of a version of a model -> where
     its files are."""
 
     places: list[Located] = field(default_factory=list)
-    """Store paths, where something has to be."""
+    """Store paths, which must exist."""
 
 
 def find_inputs(
     session: Session, who: UserIdentity, spec: JobSpec, *, project_id: int, known: Mapping[str, str] | None = None
 ) -> Inputs:
-    """Refuse what is not there, or not for them to read. `known` is what the names of a stored job stood for."""
+    """Reject inputs that do not exist or that the user may not read. `known`: what the names of a
+    stored job refer to."""
     found = Inputs()
     sources = [("data", source) for source in spec.data]
     if spec.code is not None and spec.code.store:
@@ -58,12 +59,12 @@ def find_inputs(
 
 
 def check_there(state: ServerState, places: Sequence[Located]) -> None:
-    """Refuse a job whose input is empty. No transaction is open: the object store may be another machine."""
+    """Reject a job with an input that does not exist. No transaction is open: the object store may be remote."""
     for where in places:
         try:
             is_there = _is_there(state, where)
         except Unavailable:
-            return  # the node asks again before the command starts
+            return  # the node checks again before the command starts
         if not is_there:
             raise bad_spec("data", f"{where.path}: the store has no object and no folder of that name")
 
@@ -80,7 +81,7 @@ def _is_there(state: ServerState, where: Located) -> bool:
 
 
 def _artifact(session: Session, who: UserIdentity, source: str, *, project: str, known: Mapping[str, str]) -> str:
-    """The id of the version. A name that several projects have is that of the job's own."""
+    """The id of the version. The job's own project comes first if several have this name."""
     if source in known:
         return artifacts.find(session, who, known[source]).id
     name = source[len(ARTIFACT) :]
@@ -128,7 +129,7 @@ def _model(session: Session, who: UserIdentity, name: str, *, project: str) -> M
 def _add_path(session: Session, who: UserIdentity, path: StorePath, *, found: Inputs) -> None:
     where = locate(session, path)
     rights.check_read_object(who, path, None if where is None else where.bucket)
-    assert where is not None  # nobody has a right to a bucket that is not there
+    assert where is not None  # the check fails without a bucket
     found.stood_for[path.bucket] = where.bucket.id
     found.places.append(where)
 

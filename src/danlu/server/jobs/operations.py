@@ -1,4 +1,4 @@
-"""Submitting a job: checked while nobody waits, then stored."""
+"""Submitting a job: checked in a read transaction, then stored."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def submit(state: ServerState, who: UserIdentity, body: SubmitJob) -> JobOut:
     check_there(state, checked.access.places)
     _bring_code(state, who, checked)
     row = state.database.write(service.submit, state, who, checked, body.request_id)
-    if row.attempt:  # a repeated request for a job that has gone on since
+    if row.attempt:  # a repeated request; the job has started meanwhile
         return state.database.read(job_out, row, state.now())
     return new_job_out(row, project=checked.project, owner=who.name)
 
 
 def plan(state: ServerState, who: UserIdentity, body: PlanJob) -> PlanOut:
-    """What would be started. Inputs are looked for as at submit."""
+    """What would be started. Inputs are checked as at submission."""
     made, places = state.database.read(service.plan, state, who, body.spec, body.explain)
     check_there(state, places)
     return made
 
 
 def _bring_code(state: ServerState, who: UserIdentity, checked: service.Checked) -> None:
-    """The job's code becomes its project's, if it was sent to another project of theirs."""
+    """Add the job's code to its project, if it was uploaded to another project of the user."""
     tree = checked.access.tree
     if tree is None or checked.access.is_tree_here:
         return

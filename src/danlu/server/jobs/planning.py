@@ -1,4 +1,4 @@
-"""What a job would look like when started: asked for by `danlu plan`, and tried at submit to say no early."""
+"""Launch preview of a job: for `danlu plan`, and tried at submission to reject invalid jobs early."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EXAMPLE_ID = "train-000000000000000000"
 def try_plan(
     session: Session, spec: JobSpec, known: KnownNodes, *, output: str, owner: Owner, now: datetime
 ) -> tuple[Plan, list[str]]:
-    """Plan the job on the nodes there are, taken as empty. Return the plan and notes on those nodes."""
+    """Plan the job on the cluster's nodes as if they were empty. Return the plan and notes on those nodes."""
     drains = load_drains(session)
     infos = known.some(session, len(members(spec)), drained=drains)
     check_paths(spec, infos)
@@ -52,7 +52,7 @@ def try_plan(
 
 
 def check_network(spec: JobSpec, *, allows_host: bool) -> None:
-    """Refuse the nodes' own network, on which a job reaches what listens on them, unless an admin allowed it."""
+    """Reject the nodes' own network, where a job reaches all services of its nodes, unless an admin allows it."""
     if spec.network is Network.HOST and not allows_host:
         problem = (
             "'host' is not allowed on this server: a job would reach every service of its nodes; "
@@ -62,7 +62,7 @@ def check_network(spec: JobSpec, *, allows_host: bool) -> None:
 
 
 def check_image(spec: JobSpec, infos: list[NodeInfo]) -> None:
-    """Say early that no node can run a job with an image, and why."""
+    """Reject an image that no node can run, and say why."""
     if spec.image is None or any(info.image_tool for info in infos):
         return
     why = (
@@ -74,7 +74,7 @@ def check_image(spec: JobSpec, infos: list[NodeInfo]) -> None:
 
 
 def check_python(spec: JobSpec, infos: list[NodeInfo]) -> None:
-    """Say early that no node has the Python that the job asks for."""
+    """Reject a Python version that no node has."""
     if spec.python is None or not infos or any(spec.python in info.pythons for info in infos):
         return
     known = sorted({version for info in infos for version in info.pythons}, key=lambda one: int(one.split(".")[1]))
@@ -101,7 +101,7 @@ def check_paths(spec: JobSpec, infos: list[NodeInfo]) -> None:
 
 
 def _anywhere(spec: JobSpec) -> Placement:
-    """A placement for showing, when no node can hold the job."""
+    """A placement for the preview of a job that fits no node now."""
     tasks = tuple(_imagined(member) for member in members(spec))
     return Placement(tasks=tasks, master_port=OWN_NETWORK_PORT, interface="")
 

@@ -28,7 +28,7 @@ _BASIS = "the time limits of the jobs that run now; jobs ahead of it, or new one
 
 
 def why(session: Session, row: JobRow, *, known: KnownNodes, now: datetime) -> WhyOut:
-    """Say all that is known about why a job waits; of other jobs, why they are as they are."""
+    """Explain why a job waits; for other jobs, the reason of their state."""
     said = Reason(code=row.reason_code, message=row.reason_message)
     state = JobState(row.state)
     if state is not JobState.QUEUED:

@@ -13,10 +13,10 @@ from danlu.store.logs.segments import SEGMENT_BYTES
 from danlu.wire.logs import LogLines, LogMatch, LogMatches
 
 MOST_INDEXED = 64 << 20
-"""Bytes that one request counts; the next one goes on behind them. What was counted before costs nothing."""
+"""Bytes that one request counts; the next request continues there. Counts are cached."""
 
 MOST_TOLD = 4 << 30
-"""Bytes whose rows are in one answer: 16,384 numbers."""
+"""Bytes that one response covers: 16,384 counts."""
 
 MOST_SEARCHED = 32 << 20
 MOST_TEXT = 2000
@@ -26,7 +26,7 @@ READ_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class RankLines:
-    """The lines of one rank's log. What reads them is for threads: it grows with the bytes of a user."""
+    """The lines of one rank's log. Methods run in threads, since their cost grows with the log."""
 
     logs: Logs
     key: LogKey
@@ -91,7 +91,7 @@ def _matches(data: bytes, pattern: Pattern, *, offset: int, line: int) -> Iterat
 
 
 def _lines(data: bytes) -> Iterator[bytes]:
-    """Cut behind line feeds only: a return begins a line anew and ends none."""
+    """Split at line feeds only: a carriage return rewrites a line and does not end it."""
     begin = 0
     while (end := data.find(b"\n", begin)) >= 0:
         yield data[begin : end + 1]

@@ -1,4 +1,4 @@
-"""Reading logs: the place is found in the database, the bytes in the logs, with no transaction open."""
+"""Reading logs: offsets are found in the database, then bytes are read with no transaction open."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from danlu.wire.logs import LogTimes
 
 
 def locate(state: ServerState, who: UserIdentity, job: str, query: LogQuery) -> LogPlace:
-    """Resolve what somebody wants to read. The last lines of all ranks are looked for in 256 MiB together."""
+    """Resolve a query to offsets. For last lines, at most 256 MiB of all ranks together are searched."""
     place = state.database.read(resolve, state, who, job, query)
     most_bytes = max(READ_BYTES, TAIL_BYTES // max(1, len(place.offsets)))
     found = {
@@ -30,11 +30,11 @@ class RawPiece(NamedTuple):
     offset: int
     data: bytes
     is_last: bool
-    """Whether nothing comes after them, and nothing will."""
+    """Whether they end the log, and it is complete."""
 
 
 def read_raw(state: ServerState, who: UserIdentity, job: str, query: LogQuery, *, limit: int) -> RawPiece:
-    """The bytes of one rank from the offset that is given, or from where the log goes on behind a part that was cut."""
+    """Bytes of one rank from the given offset, or from the first stored byte after it if a part was removed."""
     place = state.database.read(resolve, state, who, job, query)
     ((rank, offset),) = place.offsets.items()
     found = state.database.read(status, place.key)
@@ -45,7 +45,7 @@ def read_raw(state: ServerState, who: UserIdentity, job: str, query: LogQuery, *
 
 
 def read_times(state: ServerState, who: UserIdentity, job: str, query: LogQuery, *, limit: int) -> LogTimes:
-    """Time marks of one rank behind the offset that is given."""
+    """Time marks of one rank after the given offset."""
     place = state.database.read(resolve, state, who, job, query)
     ((rank, offset),) = place.offsets.items()
     marks = state.logs.marks_after(*place.key, rank=rank, offset=offset, limit=limit)
@@ -58,7 +58,7 @@ def read_times(state: ServerState, who: UserIdentity, job: str, query: LogQuery,
 
 
 def lines_of(state: ServerState, who: UserIdentity, job: str, query: LogQuery) -> RankLines:
-    """The lines of the one rank that is asked for."""
+    """The lines of the one rank that is requested."""
     place = state.database.read(resolve, state, who, job, query)
     ((rank, _),) = place.offsets.items()
     return RankLines(state.logs, place.key, rank, state.logs.length(*place.key, rank))

@@ -21,28 +21,28 @@ class Pattern:
 
     in_line: _Compiled
     in_text: _Compiled | None
-    """Finds something in every text that has a line which matches; None where there is no such pattern."""
+    """Matches every text that has a matching line; None if there is no such pattern."""
 
     def may_match(self, text: str) -> bool:
         """False only when no line of the text matches."""
         return self.in_text is None or bool(self.in_text.search(text))
 
     def lines_of(self, text: str) -> str:
-        """The lines that match. Most of a log does not, and is passed over in one look."""
+        """The lines that match. Text without any is skipped in one search."""
         if not self.may_match(text):
             return ""
         return "".join(f"{line}\n" for line in text.removesuffix("\n").split("\n") if self.in_line.search(line))
 
 
 def compile_pattern(text: str | None) -> Pattern | None:
-    """RE2: its time grows with the text only. Python's own engine could be kept busy for ever by one pattern."""
+    """Compile with RE2, which takes linear time: one pattern could keep Python's own engine busy forever."""
     options = re2.Options()
     options.log_errors = False
     try:
         if not text:
             return None
         in_line = cast("_Compiled", re2.compile(text, options))
-        # lines begin and end inside of a text; \A and the like, or flags that are taken back, would not see that
+        # (?m) makes ^ and $ match at each line; \A and the like, or flags that are switched off, would not
         is_plain = re.search(r"\\[AzQ]|\(\?[a-zA-Z]*-", text) is None
         in_text = cast("_Compiled", re2.compile(f"(?m){text}", options)) if is_plain else None
         return Pattern(in_line, in_text)

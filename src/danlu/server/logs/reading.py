@@ -14,7 +14,7 @@ from danlu.wire.logs import LogChunk
 
 CHUNK_BYTES = 256 << 10
 HOLD_SECONDS = 0.6
-"""So long an unfinished line waits for its end."""
+"""How long an unfinished line waits for its end."""
 
 
 class LogKey(NamedTuple):
@@ -34,21 +34,22 @@ class LogText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RankLog:
-    """The log of one rank. What reads it is for threads: it grows with the bytes of a user."""
+    """The log of one rank. Methods run in threads, since their cost grows with the log."""
 
     logs: Logs
     key: LogKey
     rank: int
 
     def read_text(self, offset: int, *, end: int | None = None, may_wait: bool = False) -> LogText | None:
-        """Read on from an offset, up to `end` at most; None when there is nothing, or only a line that may wait."""
+        """Read from an offset, up to `end` at most; None when there is nothing, or only an unfinished line that may
+        wait."""
         limit = CHUNK_BYTES if end is None else min(CHUNK_BYTES, end - offset)
         if limit <= 0:
             return None
         data = self._read(offset, limit)
         if not data:
             return self._over_a_cut(offset)
-        if len(data) < limit and (offset + len(data)) % SEGMENT_BYTES == 0:  # lines go on in the next segment
+        if len(data) < limit and (offset + len(data)) % SEGMENT_BYTES == 0:  # lines continue in the next segment
             data += self._read(offset + len(data), limit - len(data))
         whole = whole_lines(data, can_wait=may_wait and len(data) < CHUNK_BYTES)
         if not whole:
@@ -80,7 +81,7 @@ class RankLog:
         return self.logs.read(*self.key, self.rank, offset, limit)
 
     def _over_a_cut(self, offset: int) -> LogText | None:
-        """Say that a part of the log was removed, and go on behind it; None when this is the log's end."""
+        """A note that a part of the log was removed, up to where it continues; None at the log's end."""
         after = self.logs.next_stored(*self.key, self.rank, offset)
         if after == offset:
             return None
@@ -104,7 +105,7 @@ def whole_lines(data: bytes, *, can_wait: bool) -> bytes:
 
 
 def _whole_characters(data: bytes) -> bytes:
-    """Without the beginning of a character whose end is still to come."""
+    """Drop an incomplete character at the end."""
     for back in range(1, min(4, len(data)) + 1):
         byte = data[-back]
         if byte >= 0xC0:

@@ -23,7 +23,7 @@ class LogQuery:
     attempt: int | None = None
     ranks: Sequence[int] = ()
     starts: Sequence[str] = ()
-    """RANK:OFFSET, where an earlier read left off."""
+    """RANK:OFFSET, to continue an earlier read."""
 
     tail: int | None = None
     since: datetime | None = None
@@ -33,15 +33,15 @@ class LogQuery:
 class LogPlace:
     key: LogKey
     offsets: dict[int, int]
-    """Rank -> where to read on."""
+    """Rank -> offset to read from."""
 
     is_given: Set[int] = frozenset()
-    """Ranks of which somebody said where to read on."""
+    """Ranks whose offset is in the query."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogStatus:
-    """What is true of the logs of one attempt."""
+    """Status of the logs of one attempt."""
 
     job_state: JobState
     newest_attempt: int
@@ -57,7 +57,7 @@ class LogStatus:
 
 
 def resolve(session: Session, state: ServerState, who: UserIdentity, job: str, query: LogQuery) -> LogPlace:
-    """Find the attempt and the ranks that somebody wants to read, each from where they say, or from its beginning."""
+    """Find the attempt and the ranks of a query, each with its given offset or 0."""
     row = find(session, who, job)
     number = row.attempt if query.attempt is None else query.attempt
     if not 0 <= number <= row.attempt or (query.attempt is not None and number == 0):
@@ -77,7 +77,7 @@ def resolve(session: Session, state: ServerState, who: UserIdentity, job: str, q
 
 
 def statuses(session: Session, keys: Sequence[LogKey]) -> dict[LogKey, LogStatus]:
-    """What is true of attempts, of those whose job is there, seen at one moment."""
+    """Status of these attempts at one moment, without those of deleted jobs."""
     jobs = followed.jobs_now(session, {key.job_id for key in keys})
     tasks = followed.tasks_now(session, keys)
     found: dict[LogKey, LogStatus] = {}
@@ -98,7 +98,7 @@ def statuses(session: Session, keys: Sequence[LogKey]) -> dict[LogKey, LogStatus
 
 
 def status(session: Session, key: LogKey) -> LogStatus | None:
-    """What is true of one attempt; None when the job is gone."""
+    """Status of one attempt; None when the job was deleted."""
     return statuses(session, [key]).get(key)
 
 

@@ -1,4 +1,4 @@
-"""A log that is read to its end, at the reader's pace, with no transaction open while the reader waits."""
+"""Streams a stored log to its end, at the client's pace, with no transaction open while the client reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from danlu.wire.logs import LogEnd
 async def tell_stored(
     hub: Hub, follower: Follower, place: LogPlace, pattern: Pattern | None
 ) -> AsyncGenerator[bytes, None]:
-    """Events of what is stored now: a piece of each rank in turn."""
+    """Events of what is stored now: one piece of each rank, round-robin."""
     look = partial(hub.read, follower, hub.state.database.read, service.status, place.key)
     if (found := await look()) is None:
         return
@@ -36,5 +36,5 @@ async def tell_stored(
             offsets[rank] = text.next_offset
             if event:
                 yield event
-    if (found := await look()) is not None:  # deleted: who asks again hears that it is not there
+    if (found := await look()) is not None:  # if it was deleted, the next request reports that
         yield sse.event("end", LogEnd(attempt=place.key.attempt, state=found.job_state))

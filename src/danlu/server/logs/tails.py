@@ -1,4 +1,4 @@
-"""The ends of logs that are followed: each is read once, however many follow it."""
+"""The ends of logs that are followed: each is read once for all of its followers."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from danlu.server.streams.poller import Board, Pace
 from danlu.wire.logs import LogEnd
 
 KEPT_BYTES = 1 << 20
-"""Of a log's end, for followers that are a little behind. Others read the store."""
+"""How much of a log's end is kept for followers that are slightly behind. Others read the store."""
 
 TAIL_BYTES = 1 << 20
 LOOK_BYTES = 8 << 20
-"""Read in one look of one log, and of all together."""
+"""`TAIL_BYTES`: read of one log in one look; `LOOK_BYTES`: of all logs together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Tail:
     """The end of one rank's log."""
 
     position: int | None = None
-    """Up to here it was told; None before the first look."""
+    """Up to here it was sent; None before the first look."""
 
     held_since: float | None = None
     """When the unfinished line at its end was first seen."""
@@ -80,7 +80,7 @@ class TailNews:
 class Reader:
     follower: Follower
     offsets: dict[int, int]
-    """Rank -> up to where it was told."""
+    """Rank -> offset up to which it was sent."""
 
     pattern: Pattern | None
 
@@ -90,13 +90,13 @@ class Subject:
     """The logs of an attempt that are followed."""
 
     status: LogStatus | None = None
-    """None before the first look, and when the job is gone."""
+    """None before the first look, and when the job was deleted."""
 
     readers: set[Reader] = field(default_factory=set)
     tails: dict[int, Tail] = field(default_factory=dict)
 
     def is_told(self, reader: Reader) -> bool:
-        """Whether a reader has been told all that there is, and nothing more will come."""
+        """Whether a reader has received everything, and the logs are complete."""
         status = self.status
         return (
             status is not None
@@ -106,14 +106,14 @@ class Subject:
 
 
 class Stand(NamedTuple):
-    """Where the followers of a log stand together."""
+    """The common position of a log's followers."""
 
     position: int | None
     held_since: float | None
 
 
 Wanted = Mapping[LogKey, Mapping[int, Stand]]
-"""Of each attempt and rank."""
+"""By attempt and rank."""
 
 
 @dataclass(frozen=True)
@@ -134,11 +134,11 @@ class FollowedLogs(Board[Wanted, Found]):
     async def tell(
         self, hub: Hub, follower: Follower, place: LogPlace, pattern: Pattern | None
     ) -> AsyncGenerator[bytes, None]:
-        """Lines from where the follower stands, as they come, and then the end. Nothing when the job is gone."""
+        """Lines from the follower's offsets on, as they are written, then the end. Nothing when the job was deleted."""
         key, reader = place.key, Reader(follower, dict(place.offsets), pattern)
         subject = self._join(key, reader)
         try:
-            yield sse.KEEP_ALIVE.plain  # says that the stream is open: lines may be long in coming
+            yield sse.KEEP_ALIVE.plain  # shows that the stream is open: the first line may take long
             await self.poller.fresh()
             while not follower.is_ended and (status := subject.status) is not None:
                 if key.attempt == 0 and status.newest_attempt > 0:  # the first attempt has begun
@@ -165,7 +165,7 @@ class FollowedLogs(Board[Wanted, Found]):
         return bool(self._subjects)
 
     def wanted(self) -> Wanted:
-        """In another order each time: when there is more than one look may bring, each log comes first in turn."""
+        """In rotating order: when there is more than one look may read, each log comes first in turn."""
         self._num_looks += 1
         keys = list(self._subjects)
         first = self._num_looks % len(keys) if keys else 0
@@ -211,7 +211,7 @@ class FollowedLogs(Board[Wanted, Found]):
         return found.has_more
 
     async def _next(self, hub: Hub, key: LogKey, subject: Subject, reader: Reader, rank: int) -> bytes:
-        """What a reader that is behind is told next; empty when none of it matches."""
+        """The next event for a reader that is behind; empty when no line matches."""
         offset, position = reader.offsets[rank], _position(subject, rank)
         piece = subject.tails[rank].at(offset)
         if piece is not None and reader.pattern is None:
@@ -253,7 +253,7 @@ class FollowedLogs(Board[Wanted, Found]):
 
 
 def read_tail(log: RankLog, status: LogStatus, *, stand: Stand, now: float) -> TailNews:
-    """Read on from where the followers of a log stand together."""
+    """Read from the common position of a log's followers."""
     length = status.lengths.get(log.rank, 0)
     is_complete = status.is_over or log.rank in status.ended
     position, held_since = stand
@@ -267,7 +267,7 @@ def read_tail(log: RankLog, status: LogStatus, *, stand: Stand, now: float) -> T
         if text is None and may_wait:
             return TailNews(position, held_since or now, pieces)
         held_since = None
-        if text is None:  # what was there is not any more
+        if text is None:  # removed meanwhile
             return TailNews(length, None, pieces)
         pieces.append(Piece(text, sse.Frame(event_of(log.key, text))))
         position = text.next_offset
@@ -275,7 +275,7 @@ def read_tail(log: RankLog, status: LogStatus, *, stand: Stand, now: float) -> T
 
 
 def _tell_all(subject: Subject, fresh: Mapping[int, Sequence[Piece]], *, wakes_all: bool) -> None:
-    """Readers that follow the same logs and have been told the same are told with one frame that is made once."""
+    """Send one shared frame to readers of the same logs that are at the same position; wake all others."""
     frames: dict[tuple[int, ...], sse.Frame] = {}
     for reader in subject.readers:
         mine = tuple(rank for rank in fresh if rank in reader.offsets)

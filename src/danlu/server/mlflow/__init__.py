@@ -1,1 +1,1 @@
-"""A door for MLflow's own clients at /compat/mlflow. Experiments are folders of runs; the rest is what it is here."""
+"""An API for MLflow's own clients at /compat/mlflow. Experiments are folders of runs; all else maps to Danlu's own."""

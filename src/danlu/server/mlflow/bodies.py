@@ -1,4 +1,4 @@
-"""What MLflow's clients send. Fields that are not named here are passed over, as newer clients send more."""
+"""Requests of MLflow's clients. Unknown fields are ignored, since newer clients send more."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Param(_Sent):
 class Metric(_Sent):
     key: Key
     value: Any
-    """A number; NaN and infinities come as texts."""
+    """A number; NaN and infinities arrive as strings."""
 
     timestamp: Milliseconds
     step: Step = 0
@@ -49,7 +49,7 @@ class Metric(_Sent):
 class CreateExperiment(_Sent):
     name: str = Field(min_length=1, max_length=400)
     artifact_location: Optional[str] = Field(default=None, max_length=2000)
-    """Passed over: files are kept by this server, so that the right to a run is the right to its files."""
+    """Ignored: this server keeps the files, so that rights to a run are rights to its files."""
 
     tags: list[Tag] = Field(default=[], max_length=MAX_TAGS)
 

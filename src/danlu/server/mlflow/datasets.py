@@ -1,4 +1,4 @@
-"""The data sets that runs took in."""
+"""The datasets that runs used as inputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONTEXT = "mlflow.data.context"
 
 
 def log(session: Session, _state: ServerState, caller: Caller, body: LogInputs) -> None:
-    """Store data sets; one that is there with the same name and digest is replaced."""
+    """Store datasets; one with the same name and digest is replaced."""
     if body.datasets is None and not body.models:
         raise InvalidInput("Missing value for required parameter 'datasets'. See the API docs for more information.")
     row = runs.find_to_change(session, caller, body.run_id)
@@ -36,7 +36,7 @@ def log(session: Session, _state: ServerState, caller: Caller, body: LogInputs) 
 
 
 def search(session: Session, caller: Caller, body: SearchDatasets) -> list[dict[str, Any]]:
-    """Each data set of these experiments once, those of the newest runs first."""
+    """Each dataset of these experiments once, those of the newest runs first."""
     if not body.experiment_ids:
         raise InvalidInput("SearchDatasets request must specify at least one experiment_id.")
     if len(body.experiment_ids) > MAX_EXPERIMENTS:

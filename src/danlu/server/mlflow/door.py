@@ -1,4 +1,4 @@
-"""The application behind the door, and which project it is about.
+"""The MLflow application, and the project that a request addresses.
 
 <server>/compat/mlflow                  the caller's default project
 <server>/compat/mlflow/projects/NAME    that project
@@ -25,21 +25,21 @@ from danlu.store.queries import people
 PREFIX = "/compat/mlflow"
 API = "/api/2.0"
 PAGES_API = "/ajax-api/2.0"
-"""The same again, as MLflow's pages ask for it."""
+"""The same API, at the path that MLflow's web pages use."""
 
 VERSION = "3.3.0"
-"""The version of MLflow's server that the door answers as: newer clients ask for less from it."""
+"""The version that this API reports: newer clients then use fewer features."""
 
 
 class Caller(NamedTuple):
-    """Who asks, through which door."""
+    """The caller, and the project that they address."""
 
     who: Identity
     project: str | None
-    """The project in the address; None for the default one."""
+    """The project in the address; None: the default project."""
 
     def project_id(self, session: Session) -> int:
-        """The project that this door is about, if the caller may see it."""
+        """The project that is addressed, if the caller may see it."""
         if isinstance(self.who, JobIdentity):
             if self.project not in (None, people.projects_by_id(session)[self.who.project_id]):
                 raise NotAllowed(f"a job uses the door of its own project, not of {self.project!r}")
@@ -49,19 +49,19 @@ class Caller(NamedTuple):
         return project_to_use(session, self.who)
 
     def only_job(self, project_id: int) -> str | None:
-        """The job whose runs are all that the caller sees; None for who sees those of the whole project."""
+        """The job that the caller's view is limited to; None: the caller sees all runs of the project."""
         sees_all = rights.can_see_run(self.who, project_id=project_id, job_id=None)
         return None if sees_all or not isinstance(self.who, JobIdentity) else self.who.job_id
 
 
 def reader_of(caller: Caller) -> UserIdentity:
-    """Whose rights count for reading what is not a run."""
+    """The user whose rights apply to reading anything but runs."""
     who = caller.who
     return rights.check_acts(who, JobAccess.READ) if isinstance(who, JobIdentity) else who
 
 
 def actor_of(caller: Caller) -> UserIdentity:
-    """Whose rights count for changing what is not a run."""
+    """The user whose rights apply to changing anything but runs."""
     who = caller.who
     return rights.check_acts(who, JobAccess.OWNER) if isinstance(who, JobIdentity) else who
 

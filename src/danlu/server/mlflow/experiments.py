@@ -32,14 +32,14 @@ MAX_EXPERIMENTS = 10_000
 
 
 def is_any_missing(session: Session, caller: Caller) -> bool:
-    """Whether a folder is no experiment yet: other clients make folders."""
+    """Whether a folder has no experiment yet: other clients create folders."""
     project_id = caller.project_id(session)
     is_default_there = mlflow.experiment_of(session, project_id, "") is not None
     return not is_default_there or bool(mlflow.folders_without_experiment(session, project_id, limit=1))
 
 
 def make_missing(session: Session, state: ServerState, caller: Caller) -> None:
-    """Every folder is an experiment, and so are the runs that are in none."""
+    """Create the experiments that are missing: one for each folder, and one for runs in no folder."""
     project_id = caller.project_id(session)
     missing = ["", *mlflow.folders_without_experiment(session, project_id, limit=MAX_EXPERIMENTS)]
     for folder in missing:
@@ -123,7 +123,7 @@ def rename(session: Session, state: ServerState, caller: Caller, experiment_id: 
 
 
 def delete(session: Session, state: ServerState, caller: Caller, experiment_id: str) -> None:
-    """Its runs go to the trash with it."""
+    """Delete an experiment, and move its runs to the trash."""
     row = find(session, caller, experiment_id)
     _check_change(session, caller, row)
     if row.deleted_at is not None:
@@ -137,7 +137,7 @@ def delete(session: Session, state: ServerState, caller: Caller, experiment_id: 
 
 
 def restore(session: Session, state: ServerState, caller: Caller, experiment_id: str) -> None:
-    """The runs that went to the trash with it come back."""
+    """Restore an experiment, and the runs that were moved to the trash with it."""
     row = find(session, caller, experiment_id)
     _check_change(session, caller, row)
     if row.deleted_at is None:
@@ -217,7 +217,7 @@ def check_project(caller: Caller, project_id: int) -> None:
 
 
 def _check_change(session: Session, caller: Caller, row: ExperimentRow) -> None:
-    """One who owns neither the project nor every run in the folder may not."""
+    """Only owners of the project, or of every run in the folder, may change it."""
     _check_use(caller, row)
     actor = rights.actor_of(caller.who)
     assert actor is not None  # checked above
@@ -277,7 +277,7 @@ def compares(value: Any, test: Comparison) -> bool:
 
 
 def _like(text: str, pattern: str) -> bool:
-    """Whether a text is like a pattern with % and _. Takes time of the product of both lengths at most."""
+    """Whether a text matches an SQL LIKE pattern. Takes time of the product of both lengths at most."""
     at = place = 0
     star, kept = -1, 0
     while at < len(text):

@@ -60,7 +60,7 @@ def _bad_request(_request: Request, error: Exception) -> Response:
 
 
 def _sentence(item: Mapping[str, Any], body: object) -> str:
-    """Name the parameter of the request, as MLflow does, and where in it the fault is."""
+    """Name the parameter of the request, as MLflow does, and where in it the problem is."""
     place = [str(part) for part in item["loc"][1:]]
     name = place[0] if place else "body"
     given = body.get(name) if isinstance(body, dict) else item["input"]
@@ -79,7 +79,7 @@ def _http_error(request: Request, error: Exception) -> Response:
 
 
 def _gone(_request: Request, _error: Exception) -> Response:
-    return Response(status_code=400)  # nobody reads this
+    return Response(status_code=400)  # the client has disconnected
 
 
 def _bug(request: Request, error: Exception) -> Response:

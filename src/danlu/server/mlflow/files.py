@@ -1,7 +1,7 @@
 """Where the files of runs, logged models and model versions are: in the project's bucket, below `mlflow/`.
 
-A path begins with what the files belong to: `runs/<id>/...`, `models/<id>/...`, `versions/<id>/...`. Whoever may see or
-change that may read or write its files.
+A path begins with the owner of the files: `runs/<id>/...`, `models/<id>/...`, `versions/<id>/...`. Rights to see or
+change the owner are rights to read or write its files.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ FOLDER = "mlflow"
 
 
 class Asked(NamedTuple):
-    """A path of a request, taken apart."""
+    """The parts of a path in a request."""
 
     kind: str
     owner: str
     key: str
-    """Below the owner; empty for all of it."""
+    """Below the owner; empty: all of it."""
 
 
 def asked_in(path: str) -> Asked:
@@ -48,7 +48,7 @@ def asked_in(path: str) -> Asked:
 
 
 def check_path(path: str) -> None:
-    """A path below a run or a version, of a request that has the owner elsewhere."""
+    """Check a path below a run or a version, for requests that name the owner separately."""
     try:
         check_key(path)
     except ValueError as error:
@@ -56,7 +56,7 @@ def check_path(path: str) -> None:
 
 
 def readable(session: Session, caller: Caller, asked: Asked) -> Located:
-    """Where a file, or all of a folder, lies, if the caller may see what it belongs to."""
+    """The location of a file or a folder, if the caller may see its owner."""
     check_read(session, caller, asked)
     return _of_version(session, caller, asked) if asked.kind == "versions" else _in_bucket(session, caller, asked)
 
@@ -71,7 +71,7 @@ def check_read(session: Session, caller: Caller, asked: Asked) -> None:
 
 
 def make_bucket(session: Session, state: ServerState, caller: Caller, asked: Asked) -> None:
-    """Check that the caller may write there; the project gets a bucket if it has none."""
+    """Check that the caller may write there; create a bucket if the project has none."""
     check_write(session, caller, asked)
     project_id = caller.project_id(session)
     if buckets.first_bucket(session, project_id) is None:

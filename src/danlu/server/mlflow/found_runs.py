@@ -1,4 +1,4 @@
-"""Runs as MLflow's clients get them: made, found, or searched for in MLflow's own language."""
+"""Runs for MLflow's clients: created, found, or searched for in MLflow's own language."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from danlu.store.queries.mlflow.search import RunSearch
 from danlu.store.sql.run_tables import RunRow
 
 MAX_PAGE_CHARS = 16 << 20
-"""Of tags, parameters and data sets in one answer."""
+"""Characters of tags, parameters and datasets in one response."""
 
 _VIEWS = {"ACTIVE_ONLY": False, "DELETED_ONLY": True, "ALL": None}
 
@@ -55,7 +55,7 @@ def search(session: Session, caller: Caller, body: SearchRuns) -> tuple[list[dic
 
 
 def _sendable(session: Session, rows: Sequence[RunRow]) -> Sequence[RunRow]:
-    """The first of them that fit into one answer, at least one: the rest is on the next page."""
+    """The first runs that fit into one response, at least one: the rest is on the next page."""
     sizes = mlflow.num_chars(session, [row.number for row in rows])
     until = accumulate(sizes[row.number] for row in rows)
     return rows[: max(1, sum(size <= MAX_PAGE_CHARS for size in until))]

@@ -1,4 +1,4 @@
-"""Histories of one metric of many runs, whole or thinned."""
+"""Histories of one metric of many runs, complete or thinned."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def thinned(
     between: tuple[int, int] | None,
     limit: int,
 ) -> list[Metric]:
-    """The points of about `limit` steps, evenly among all that the runs have, with each run's first and last."""
+    """The points of about `limit` steps, spread evenly over all steps of the runs, with each run's first and last."""
     chosen = histories.thinned(
         lambda run_id: histories.inside(operations.points_of(state, caller, run_id, key), between),
         list(dict.fromkeys(run_ids)),

@@ -1,4 +1,4 @@
-"""Models that runs have logged: a name, parameters and files, before anybody registers them."""
+"""Models that runs have logged: a name, parameters and files, before they are registered."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def get(session: Session, caller: Caller, model_id: str) -> dict[str, Any]:
 def find(session: Session, caller: Caller, model_id: str) -> LoggedModelRow:
     row = mlflow.logged_model(session, caller.project_id(session), model_id)
     if row is not None and isinstance(caller.who, JobIdentity) and caller.who.owner is None:
-        # such a job sees its own runs only
+        # a job without `access` sees its own runs only
         row = row if row.run_id is not None and runs.find(session, caller, row.run_id) else None
     if row is None:
         raise NotFound(f"Logged model with ID '{model_id[:80]}' not found")

@@ -1,4 +1,4 @@
-"""What takes several transactions: metrics go to files between them, and histories are read from files."""
+"""Operations with several transactions: metrics are written to files in between, histories are read from files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MAX_FILES = 50_000
 
 
 def read(state: ServerState, caller: Caller, function: Callable[..., T], *args: Any) -> T:
-    """Read something of a project, all of whose folders are experiments."""
+    """Read in a project, after creating experiments for new folders."""
     _make_missing(state, caller)
     return state.database.read(function, caller, *args)
 
@@ -44,14 +44,14 @@ def write(state: ServerState, caller: Caller, function: Callable[..., T], *args:
 
 
 def log_batch(state: ServerState, caller: Caller, body: LogBatch) -> None:
-    """Store a batch; all of it is checked before anything of it is stored."""
+    """Store a batch, after checking all of it."""
     row = state.database.write(runs.take_batch, state, caller, body)
     if body.metrics:
         append_frames(state, row, JOURNAL, frames=frames(body.metrics))
 
 
 def update(state: ServerState, caller: Caller, body: UpdateRun) -> dict[str, Any]:
-    """Rename a run, end it, or let it go on."""
+    """Rename, end or reopen a run."""
     end = None if body.status is None else runs.end_of(body.status)
     with state.database.writing() as session:
         row = runs.find_to_change(session, caller, body.run)
@@ -107,7 +107,7 @@ def delete_version(state: ServerState, caller: Caller, name: str, version: str) 
 
 
 def begin_put(state: ServerState, caller: Caller, path: str) -> Incoming:
-    """Begin to take a file."""
+    """Begin an upload."""
     asked = files.asked_in(path)
     if not asked.key:
         raise InvalidInput(f"Invalid artifact path {path[:100]!r}: expected a file below {asked.kind}/{asked.owner}/")
@@ -135,7 +135,7 @@ def open_file_of_version(state: ServerState, caller: Caller, name: str, *, versi
 
 
 def list_files(state: ServerState, caller: Caller, path: str) -> list[dict[str, Any]]:
-    """What is directly in a folder, with names that begin there. Nothing for a file, and for what is not there."""
+    """The entries of a folder, with names relative to it. Empty for a file, and for what does not exist."""
     asked = files.asked_in(path)
     try:
         where = state.database.read(files.readable, caller, asked)
@@ -154,7 +154,7 @@ def list_files(state: ServerState, caller: Caller, path: str) -> list[dict[str, 
 
 
 def delete_files(state: ServerState, caller: Caller, path: str) -> None:
-    """Delete a file, or a folder with all that is in it."""
+    """Delete a file, or a folder with everything in it."""
     asked = files.asked_in(path)
     state.database.read(files.check_write, caller, asked)
     where = state.database.read(files.readable, caller, asked)
@@ -166,7 +166,7 @@ def delete_files(state: ServerState, caller: Caller, path: str) -> None:
 
 
 def _make_missing(state: ServerState, caller: Caller) -> None:
-    """Other clients make folders; few requests find a new one."""
+    """Create missing experiments: other clients create folders. Few requests find a new one."""
     if state.database.read(experiments.is_any_missing, caller):
         state.database.write(experiments.make_missing, state, caller)
 

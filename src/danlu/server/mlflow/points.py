@@ -1,4 +1,4 @@
-"""Metrics of MLflow's clients as frames of a run's journal, and back."""
+"""Converts metrics of MLflow's clients to frames of a run's journal, and back."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def frames(metrics: Iterable[Metric]) -> list[bytes]:
         by_name.setdefault(name_in(metric.key), []).append(row)
     found = []
     for name, rows in by_name.items():
-        # the same name has the same number: declared again, it means the same
+        # the same name has the same number, so that declaring it again changes nothing
         number = zlib.crc32(repr(name).encode()) & 0x7FFFFFFF
         found += [journal.encode_layout(journal.Layout(number, name.type, (name.name,)))]
         found += [journal.encode_points(number, rows)]
@@ -80,7 +80,7 @@ def history_out(key: str, points: Points) -> list[dict[str, Any]]:
 
 
 def _sendable(value: float) -> float | str:
-    """JSON has no word for these; protocol buffers have."""
+    """JSON has no such numbers; protocol buffers encode them as these strings."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

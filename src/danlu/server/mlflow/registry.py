@@ -1,4 +1,4 @@
-"""The model registry as MLflow's clients know it."""
+"""The model registry for MLflow's clients."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from danlu.wire.models import ChangeModel, ChangeModelVersion, ModelOut, ModelVe
 
 MAX_MODELS = 10_000
 MAX_VERSIONS = 50_000
-"""Of all models of a project; a filter on a name is the way to those of one."""
+"""Of all models of a project; a filter by name finds more of one."""
 
 _SOURCE = re.compile(r"mlflow-artifacts:/+(?P<kind>runs|models)/(?P<owner>[^/]+)(?P<key>/.*)?")
 _LOGGED = re.compile(r"models:/(?P<owner>m-[0-9a-f]{32})")
@@ -75,7 +75,7 @@ def delete_tag(session: Session, state: ServerState, caller: Caller, name: str, 
 
 
 class Asked(NamedTuple):
-    """A page of a search."""
+    """A search request: a filter and a page."""
 
     filter: str
     page_token: str
@@ -98,7 +98,7 @@ def search(session: Session, caller: Caller, asked: Asked) -> dict[str, Any]:
 
 
 def registration(session: Session, caller: Caller, body: CreateVersion) -> RegisterModel:
-    """What is to be registered for a new version."""
+    """The registration for a new version."""
     find(session, caller, body.name)
     run_id = body.run_id or (logged_models.find(session, caller, body.model_id).run_id if body.model_id else None)
     return RegisterModel(
@@ -211,7 +211,7 @@ def _path(session: Session, caller: Caller, body: CreateVersion) -> str:
 
 def _passes(values: dict[str, Any], tags: dict[str, str], test: Comparison) -> bool:
     if test.kind == "tag":
-        # clients ask for what is not a prompt by this tag, which only prompts have
+        # clients exclude prompts with this tag, which only prompts have
         return compares(tags.get(test.key, "false" if test.key == "mlflow.prompt.is_prompt" else None), test)
     key = {"source_path": "source"}.get(test.key, test.key)
     if test.kind != "attribute" or key not in values:
@@ -254,7 +254,7 @@ def _version_out(out: ModelVersionOut) -> dict[str, Any]:
 
 
 def _source(out: ModelVersionOut) -> str:
-    """As it was given: paths of the door's own files are artifact URIs."""
+    """The source as registered; files of this API are shown as artifact URIs."""
     own = re.fullmatch(rf"store://[^/]+/{FOLDER}/((?:runs|models)/.+?)/?", out.source)
     return f"mlflow-artifacts:/{own[1]}" if own is not None else out.source
 

@@ -19,7 +19,7 @@ _STATUS_OF = {state: status for status, states in reversed(STATUSES.items()) for
 
 
 class Surroundings(NamedTuple):
-    """What belongs to some runs, read together."""
+    """Data that belongs to several runs, loaded together."""
 
     tags: dict[int, dict[str, str]]
     params: dict[int, dict[str, str]]
@@ -30,11 +30,11 @@ class Surroundings(NamedTuple):
 
     models: dict[str, list[str]]
     inputs: dict[int, dict[str, str]]
-    """Run -> its data sets as JSON."""
+    """Run -> its datasets as JSON."""
 
 
 def surroundings_of(session: Session, project_id: int, rows: Sequence[RunRow]) -> Surroundings:
-    """Of runs of one project."""
+    """Load for runs of one project."""
     numbers = [row.number for row in rows]
     known = mlflow.experiments_at(session, project_id, list({row.folder for row in rows}))
     return Surroundings(
@@ -73,7 +73,7 @@ def info_out(row: RunRow, around: Surroundings) -> dict[str, Any]:
         "run_uuid": row.id,
         "run_name": row.name,
         "experiment_id": around.experiments.get(row.folder, DEFAULT_ID),
-        # who the script says it is for; whose run it is in Danlu never depends on that
+        # the user that the script names; the run's owner in Danlu never depends on it
         "user_id": around.tags[row.number].get(USER) or around.owners.get(row.owner_id, ""),
         "status": _STATUS_OF[RunState(row.state)],
         "start_time": milliseconds(row.started_at),

@@ -1,4 +1,4 @@
-"""The rules of runs as MLflow's clients know them."""
+"""The rules of runs for MLflow's clients."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ STATUSES = {
     "FAILED": (RunState.FAILED, RunState.DIED),
     "KILLED": (RunState.STOPPED,),
 }
-"""What MLflow calls a state, and which states of ours that is."""
+"""MLflow's status -> the states of Danlu that it means."""
 
 RUN_NAME, NOTE, USER, PARENT = "mlflow.runName", "mlflow.note.content", "mlflow.user", "mlflow.parentRunId"
 MODEL_HISTORY = "mlflow.log-model.history"
 MAX_HISTORY_CHARS = 1 << 20
 MAX_TEXT_CHARS = 8 << 20
-"""Of all tags, parameters and data sets of a run: whoever reads the run gets all of them."""
+"""Limit of all tags, parameters and datasets of a run: a client that reads the run gets all of them."""
 
 _KEY = re.compile(r"[/\w.\- :]+")
 
@@ -70,7 +70,7 @@ def create(session: Session, state: ServerState, caller: Caller, body: CreateRun
 
 
 def find(session: Session, caller: Caller, run_id: str) -> RunRow:
-    """The run of that id in the caller's project."""
+    """The run with this id in the caller's project."""
     row = service.find(session, caller.who, run_id) if run_id.startswith("run-") else None
     if row is None or row.id != run_id or row.project_id != caller.project_id(session):
         raise NotFound(f"Run with id={run_id[:80]} not found")
@@ -85,7 +85,7 @@ def find_to_change(session: Session, caller: Caller, run_id: str, *, is_active: 
 
 
 def take_batch(session: Session, state: ServerState, caller: Caller, body: LogBatch) -> RunRow:
-    """Check a whole batch and store its tags and parameters; return the run that its metrics go to."""
+    """Check a whole batch, and store its tags and parameters. Return the run that its metrics belong to."""
     row = find_to_change(session, caller, body.run)
     for metric in body.metrics:
         _check_key("metric", metric.key)
@@ -99,7 +99,7 @@ def log_model(session: Session, _state: ServerState, caller: Caller, body: LogMo
     """Add to the list of models that older clients keep in a tag."""
     row = find_to_change(session, caller, body.run)
     model = _json("Malformed model info. model_json", body.model_json)
-    # anybody who may change the run may have set the tag to anything
+    # any user who may change the run may have set the tag to anything
     tags = mlflow.texts_of(session, [row.number], mlflow.TAG)[row.number]
     known = _json(MODEL_HISTORY, tags.get(MODEL_HISTORY, "[]"))
     if not isinstance(known, list):
@@ -139,7 +139,7 @@ def delete_tag(session: Session, caller: Caller, run_id: str, key: str) -> None:
 
 
 def end_of(status: str) -> RunState | None:
-    """How a run ends by that status; None when it goes on."""
+    """The final state for a status; None while the run continues."""
     if status not in STATUSES:
         raise InvalidInput(f"status: expected one of {', '.join(STATUSES)}, got {status!r}")
     state = STATUSES[status][0]
@@ -170,7 +170,7 @@ def _put_tags(session: Session, state: ServerState, caller: Caller, row: RunRow,
     if NOTE in values:
         row.description = values.pop(NOTE)
     if PARENT in values:
-        # what is no run of this server stays a tag: a client that imports names the runs of another one
+        # the id of a run elsewhere stays a tag: clients that import name runs of another server
         parent = values[PARENT]
         row.parent = parent if re.fullmatch(RUN_ID, parent) and parent != row.id else None
     if values:
@@ -199,7 +199,7 @@ def _put_params(session: Session, row: RunRow, params: Sequence[Param]) -> None:
 
 
 def _typed(text: str) -> Any:
-    """A number or a truth value where the text is just what it is written as: so it can be compared here."""
+    """A number or a boolean if it would be written as this text, so that Danlu can compare it."""
     if text in ("True", "False"):
         return text == "True"
     for kind in (int, float):

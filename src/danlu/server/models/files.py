@@ -1,4 +1,4 @@
-"""The files of a model version: counted, copied, and deleted when asked for. No transaction is open meanwhile."""
+"""The files of a model version: listed and copied, with no transaction open."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Files(NamedTuple):
 
 
 def look(state: ServerState, source: Source) -> Files:
-    """What is there to be registered. Raise NotFound when it is nothing."""
+    """The files of a source. Raise NotFound when there are none."""
     if source.manifest is not None:
         return Files(None, [], read_manifest(b"".join(state.blobs.read(source.manifest))))
     tried = [where for where in (source.where, source.whole) if where is not None]
@@ -49,7 +49,7 @@ def look(state: ServerState, source: Source) -> Files:
 
 
 def copy(state: ServerState, files: Files, target: StorePath) -> None:
-    """Copy all of them below a place of the object store. What is there of an earlier try is written over."""
+    """Copy all files below `target`. Files of an earlier attempt are overwritten."""
     if files.manifest is not None:
         _write_out(state, files.manifest, target)
         return

@@ -17,9 +17,9 @@ from danlu.wire.models import DeletedModel, ModelVersionOut, RegisterModel
 
 
 def register(state: ServerState, asker: Identity, body: RegisterModel) -> ModelVersionOut:
-    """Register a version. The files are there before anybody can see it.
+    """Register a version. Its files exist before the version becomes visible.
 
-    A server that dies on the way leaves files of a copy that nobody refers to, and no version.
+    If the server dies in between, files of the copy are left that nothing refers to, and no version.
     """
     who = state.database.read(registrar, asker, body)
     version_id = registering.version_id_for(who, body)
@@ -39,7 +39,7 @@ def register(state: ServerState, asker: Identity, body: RegisterModel) -> ModelV
 def delete_version(
     state: ServerState, who: UserIdentity, model: str, which: str, project: str | None, *, with_files: bool
 ) -> DeletedModel:
-    """Forget a version. Its files stay unless they are its own and are to go; its place in the data flow stays."""
+    """Delete a version. Its own files are deleted only `with_files`; its node in the data flow stays."""
     with state.database.writing() as session:
         row = service.find_version(session, service.find_model(session, who, model, project), which)
         places = service.delete_version(session, state, who, row, with_files=with_files)
@@ -49,7 +49,7 @@ def delete_version(
 def delete_model(
     state: ServerState, who: UserIdentity, name: str, project: str | None, *, with_files: bool
 ) -> DeletedModel:
-    """Forget a model with all its versions."""
+    """Delete a model with all its versions."""
     with state.database.writing() as session:
         model = service.find_model(session, who, name, project)
         num_versions, places = service.delete_model(session, state, who, model, with_files=with_files)
@@ -57,7 +57,7 @@ def delete_model(
 
 
 def _measure(state: ServerState, source: Source) -> Measured:
-    """What is known of the source by its runs. What has arrived counts, though nobody may have ingested it yet."""
+    """Metrics and hyperparameters of the source's runs, after ingesting what has arrived."""
     for run, journal in state.database.read(journals_of_runs, source):
         state.metrics.ingest_journal(run.number, run.id, journal)
     return state.database.read(measured, source)

@@ -47,7 +47,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Made:
-    """What there is to register."""
+    """The files and metrics to register."""
 
     files: Files
     measured: Measured
@@ -56,7 +56,7 @@ class Made:
 
 
 def prepare(session: Session, who: UserIdentity, body: RegisterModel, version_id: str) -> Prepared | None:
-    """Refuse what cannot be registered, before anything is copied; None when this request was done before."""
+    """Reject what cannot be registered, before anything is copied; None when this request was done before."""
     if models.get_version(session, version_id) is not None:
         return None
     project_id = project_to_use(session, who, body.project)
@@ -98,7 +98,7 @@ def new_version(
 
 
 def version_id_for(who: UserIdentity, body: RegisterModel) -> str:
-    """The same for a request that is sent again, and nobody else's."""
+    """The id of a new version: the same for a repeated request of the same user."""
     if body.request_id is None:
         return f"mv-{_word(secrets.token_bytes(16))}"
     return f"mv-{_word(hashlib.sha256(f'{who.user_id} {body.request_id}'.encode()).digest()[:16])}"
@@ -107,9 +107,9 @@ def version_id_for(who: UserIdentity, body: RegisterModel) -> str:
 def add(
     session: Session, state: ServerState, who: UserIdentity, body: RegisterModel, found: Prepared, row: ModelVersionRow
 ) -> None:
-    """The version becomes visible, with number, aliases and place in the data flow, all at once."""
+    """Make the version visible, with number, aliases and data flow, in one transaction."""
     if models.get_version(session, row.id) is not None:
-        return  # the same request came twice at a time
+        return  # the same request was sent twice at the same time
     who = identity_now(session, state, who)  # a large copy takes a while
     if not rights.can_use_project(who, found.project_id):
         raise NotAllowed("you may not add to this project any more; nothing was registered")
@@ -131,14 +131,14 @@ def add(
 
 
 def _check_bucket(session: Session, row: ModelVersionRow) -> None:
-    """The bucket of its files must be the one that they were looked for in, or copied to."""
+    """Check that the bucket of its files was not deleted or replaced meanwhile."""
     bucket = None if row.bucket is None else bucket_named(session, row.bucket)
     if row.bucket is not None and (bucket is None or bucket.id != row.bucket_id):
         raise Conflict(f"bucket {row.bucket!r} was deleted a moment ago; nothing was registered")
 
 
 def _connect(session: Session, source: Source, here: NodeRef, at: datetime, *, project_id: int) -> None:
-    """The version comes from its source; the output of a job comes from that job."""
+    """Connect the version to its source, and the output of a job to that job."""
     if flow.find(session, source.node) is None:
         label = f"store://{source.node.key}" if source.where is not None else source.text
         of = project_id if source.where is None else source.where.bucket.project_id

@@ -1,4 +1,4 @@
-"""As whom a model is registered: a person, or a job for its owner."""
+"""The user for whom a model is registered: the caller, or the owner of a job."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from danlu.wire.models import RegisterModel
 
 
 def registrar(session: Session, who: Identity, body: RegisterModel) -> UserIdentity:
-    """Whose rights count. Without `access: owner` a job registers what it has made itself, in its own project."""
+    """The user whose rights apply. Without `access: owner` a job registers what it created itself, in
+    its own project."""
     if not isinstance(who, JobIdentity):
         return who
     actor = rights.actor_of(who)

@@ -33,11 +33,11 @@ MAX_VERSIONS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which models are asked for."""
+    """Which models to list."""
 
     project: str | None = None
     name: str = ""
-    """A part of it."""
+    """Part of the name."""
 
     tags: Sequence[tuple[str, str]] = ()
 
@@ -45,7 +45,7 @@ class Wanted:
 def list_models(
     session: Session, who: UserIdentity, wanted: Wanted, *, before: int | None, limit: int
 ) -> Page[ModelOut]:
-    """Newest first. A project that one does not see has none."""
+    """Newest first. Empty for a project that the user does not see."""
     project_ids = visible_project_ids(who)
     if wanted.project is not None:
         found = projects.project_by_name(session, wanted.project)
@@ -65,7 +65,7 @@ def list_versions(session: Session, model: ModelRow, *, before: int | None, limi
 
 
 def find_model(session: Session, who: UserIdentity, name: str, project: str | None = None) -> ModelRow:
-    """The model of that name or id. Without a project, of the one project of yours that has the name."""
+    """The model with this name or id. Without a project, exactly one visible project must have it."""
     found = models.models_named(session, visible_project_ids(who), name)
     names = people.projects_by_id(session)
     if project is not None:
@@ -134,7 +134,7 @@ def change_version(
 def set_alias(
     session: Session, state: ServerState, who: UserIdentity, model: ModelRow, alias: str, body: SetAlias
 ) -> ModelVersionRow:
-    """Point an alias at a version. At every moment it is at the old one or at the new one."""
+    """Point an alias at a version, atomically."""
     _check_use(who, model)
     try:
         check_alias(alias)
@@ -159,7 +159,7 @@ def delete_alias(session: Session, state: ServerState, who: UserIdentity, model:
 def delete_version(
     session: Session, state: ServerState, who: UserIdentity, row: ModelVersionRow, *, with_files: bool
 ) -> list[Located]:
-    """Forget a version; return the folders whose files are to go."""
+    """Delete a version; return the folders to delete files from."""
     model = _model(session, row)
     _check_delete(session, who, model, [row], with_files=with_files)
     return _forget(session, state, who, model, [row], with_files=with_files)
@@ -168,7 +168,7 @@ def delete_version(
 def delete_model(
     session: Session, state: ServerState, who: UserIdentity, model: ModelRow, *, with_files: bool
 ) -> tuple[int, list[Located]]:
-    """Forget a model; return how many versions it had, and the folders whose files are to go."""
+    """Delete a model; return how many versions it had, and the folders to delete files from."""
     rows = models.list_versions(session, model.number, before=None, limit=MAX_VERSIONS)
     _check_use(who, model)
     _check_delete(session, who, model, rows, with_files=with_files)
@@ -206,7 +206,7 @@ def _forget(
     *,
     with_files: bool,
 ) -> list[Located]:
-    """Remove rows; return the folders whose files are to go."""
+    """Delete rows; return the folders to delete files from."""
     places = []
     for row in rows:
         record(session, state, who, Action.MODEL_DELETE, model, row, files=with_files)
@@ -218,8 +218,7 @@ def _forget(
 
 
 def _own_files(session: Session, who: UserIdentity, model: ModelRow, row: ModelVersionRow) -> Located:
-    """Where a version's own files are, if they are still there and somebody may delete them: buckets move, and others
-    make buckets of the same name."""
+    """The location of a version's own files, if the user may delete them and their bucket was not replaced."""
     where = writable(session, who, row.bucket or "", row.key, is_prefix=True)
     if where.bucket.id != row.bucket_id:
         told = f"bucket {row.bucket!r} was deleted and created again since"

@@ -31,7 +31,7 @@ MAX_METRICS = 1000
 
 @dataclass(frozen=True)
 class Measured:
-    """What is known of a model by the runs it comes from."""
+    """Metrics and hyperparameters of a model, from its runs."""
 
     run_id: str | None = None
     metrics: dict[str, float | None] = field(default_factory=dict)
@@ -43,29 +43,29 @@ class Source:
     """Where a version comes from."""
 
     text: str
-    """As people name it."""
+    """As users name it."""
 
     node: NodeRef
-    """What data flows from."""
+    """Its node in the data flow."""
 
     where: Located | None = None
     """Where the files are; None when they are those of the artifact."""
 
     whole: Located | None = None
-    """What to take instead when nothing is there."""
+    """Used instead when there is nothing at `where`."""
 
     job_id: str | None = None
     artifact_id: str | None = None
     manifest: str | None = None
     runs: Sequence[RunRow] = ()
-    """Whose metrics count, the newest last."""
+    """Runs whose metrics are used, the newest last."""
 
     hparams: dict[str, Any] = field(default_factory=dict)
     image: str | None = None
 
 
 def find_source(session: Session, who: UserIdentity, body: RegisterModel) -> Source:
-    """Refuse what is not there or not for them to read, before anything is stored."""
+    """Reject a source that does not exist or that the user may not read, before anything is stored."""
     if body.job is not None:
         found = _job(session, who, body.job, body.folder)
     elif body.artifact is not None:
@@ -79,7 +79,7 @@ def find_source(session: Session, who: UserIdentity, body: RegisterModel) -> Sou
 
 
 def journals_of_runs(session: Session, source: Source) -> list[tuple[RunRow, str]]:
-    """The journals of the runs whose metrics count."""
+    """The journals of the runs whose metrics are used."""
     return [(run, journal.name) for run in source.runs for journal in journals_of(session, run.number)]
 
 
@@ -109,7 +109,7 @@ def _job(session: Session, who: UserIdentity, name: str, folder: str | None) -> 
         where=below(output, inner),
         whole=output if folder is None else None,
         job_id=row.id,
-        # the newest run wins; the job's own one, which metrics are pushed to, before all
+        # the newest run takes precedence; over all, the job's own run, which metrics are pushed to
         runs=sorted(made, key=lambda run: (run.is_own, run.number)),
         hparams=dict(row.spec.get("hyperparameters") or {}),
         image=row.spec.get("image"),
@@ -125,7 +125,7 @@ def _artifact(session: Session, who: UserIdentity, name: str, project: str | Non
         row = artifacts_service.find_named(session, who, name, project)
     made_by = runs.get_run(session, row.run_id) if row.run_id is not None else None
     if made_by is not None and not rights.can_see_project(who, made_by.project_id):
-        made_by = None  # its metrics are not theirs to read
+        made_by = None  # the user may not read its metrics
     return Source(
         text=f"artifact:{row.id}",
         node=artifacts_service.node_of(row),

@@ -1,4 +1,4 @@
-"""From rows to what people see of models; versions side by side."""
+"""Models as users see them, and versions side by side."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def versions_out(session: Session, rows: Sequence[ModelVersionRow]) -> list[Mode
 
 
 def _name_of(row: ModelVersionRow, model: ModelRow, sources: Mapping[str, FlowNodeRow]) -> str:
-    """Of what it comes from. Whoever sees the model need not see what another project calls its things."""
+    """Name of its source. Names in other projects are left out: users who see the model may not see those projects."""
     if row.source.startswith(STORE):
         return row.source
     node = sources.get(row.source)

@@ -1,1 +1,1 @@
-"""What the platform tells Prometheus and OpenTelemetry of itself."""
+"""Metrics for Prometheus and traces for OpenTelemetry."""

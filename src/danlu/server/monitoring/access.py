@@ -1,4 +1,4 @@
-"""Who may read `/metrics`: it names jobs, people and projects of everybody."""
+"""Who may read `/metrics`, which names jobs, users and projects of everyone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _HINT = "Prometheus sends the token of `metrics_token_file`, or an admin's API k
 
 
 def check_scraper(settings: ServerSettings, authorization: str, who: object) -> None:
-    """`who`: what was found out about who asks, or the error that kept us from knowing."""
+    """`who`: the identity of the request, or the error that authentication raised."""
     scheme, _, given = authorization.partition(" ")
     if settings.metrics_token_file is not None and scheme.lower() == "bearer":
         try:

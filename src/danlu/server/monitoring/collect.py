@@ -1,4 +1,4 @@
-"""What is true of the platform now, as metrics: read anew for each scrape."""
+"""The current state of the platform as metrics, read anew for each scrape."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from danlu.store.sql.tables import TaskRow
 from danlu.wire.nodes import NodeOut
 
 MAX_LIVE = 2000
-"""Live jobs, and tasks of them, that have lines of their own; numbers of jobs are of all."""
+"""Live jobs and tasks with series of their own; counts of jobs include all."""
 
 _USED = {
     "cpu": "danlu_task_cpu_cores",
@@ -35,7 +35,7 @@ _USED = {
 
 
 class Everything(Collector):
-    """What was counted as it happened, and what is stored or can be looked at."""
+    """All metrics: counted events, and the current state."""
 
     def __init__(self, state: ServerState) -> None:
         self._state = state

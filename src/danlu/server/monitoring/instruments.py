@@ -1,4 +1,4 @@
-"""What is counted as it happens: requests and looks of the scheduler."""
+"""Counters of events: requests and looks of the scheduler."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Instruments:
 
     @contextmanager
     def look(self, part: str) -> Iterator[None]:
-        """Around a look of the scheduler."""
+        """Measure a look of the scheduler."""
         began = time.perf_counter()
         try:
             with self.traces.span(f"scheduler.{part}"):

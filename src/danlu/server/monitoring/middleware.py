@@ -1,4 +1,4 @@
-"""Every request is counted, and traced where that is set up."""
+"""Counts every request, and traces it if tracing is configured."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from danlu.server.monitoring.instruments import Instruments
 
 OTHER = "other"
-"""The route of what is none: pages of the console, and addresses that do not exist."""
+"""Label of requests without a route: pages of the console, and paths that do not exist."""
 
 
 class Measured:
-    """ASGI middleware, around all others: what they refuse counts as well."""
+    """ASGI middleware outside of admission, so that requests that are rejected there count as well."""
 
     def __init__(self, app: ASGIApp, instruments: Instruments) -> None:
         self._app, self._instruments = app, instruments
@@ -44,5 +44,5 @@ class Measured:
 
 
 def route_of(scope: Scope) -> str:
-    """The pattern of the path, such as /api/v1/jobs/{job}: paths themselves would be without number."""
+    """The pattern of the path, such as /api/v1/jobs/{job}: the number of paths themselves is unlimited."""
     return str(getattr(scope.get("route"), "path", OTHER))

@@ -1,6 +1,6 @@
-"""The names of all metrics, with their labels and meanings. Names and labels are stable: others' dashboards have them.
+"""The names of all metrics, with their labels and meanings. Names and labels are stable: dashboards depend on them.
 
-`docs/reference/metrics.md` is made from this table.
+`docs/reference/metrics.md` is generated from this table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Metric(NamedTuple):
 
 
 TASK = ("job_id", "rank", "node")
-"""Not `job`: Prometheus calls what it scrapes so, and would rename ours."""
+"""Not `job`: Prometheus uses that label for its targets, and would rename ours."""
 
 METRICS: tuple[Metric, ...] = (
     # the platform

@@ -1,4 +1,4 @@
-"""Traces by OpenTelemetry, where an endpoint is set. Its packages are loaded then and not before."""
+"""Traces by OpenTelemetry, if an endpoint is set. Its packages are imported only then."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NEEDED = "pip install 'danlu[otel]'"
 
 
 class Span(Protocol):
-    """What is known only when something has been done."""
+    """Sets what is known only at the end of a span."""
 
     def set_attribute(self, key: str, value: str | int) -> object: ...
 
@@ -22,27 +22,27 @@ class Span(Protocol):
 
 class _NoSpan:
     def set_attribute(self, key: str, value: str | int) -> None:
-        """Nobody listens."""
+        """Do nothing."""
 
     def update_name(self, name: str) -> None:
-        """Nobody listens."""
+        """Do nothing."""
 
 
 class Traces:
-    """Makes none."""
+    """Tracing that is disabled."""
 
     @contextmanager
     def span(self, name: str, carrier: Mapping[str, str] | None = None) -> Iterator[Span]:
-        """Around something that takes time. `carrier`: the headers of who asks; a trace that it names goes on here."""
+        """Trace a block of code. `carrier`: headers of the request; a trace that they name is continued."""
         del name, carrier
         yield _NO_SPAN
 
     def stop(self) -> None:
-        """Send what is left."""
+        """Send remaining spans."""
 
 
 class OtelTraces(Traces):
-    """Sends spans to a collector, over OTLP and HTTP. A collector that is away costs nothing but the spans."""
+    """Sends spans to a collector, over OTLP and HTTP. While the collector is unavailable, only spans are lost."""
 
     def __init__(self, endpoint: str, name: str) -> None:
         try:
@@ -75,5 +75,5 @@ NO_TRACES = Traces()
 
 
 def make_traces(endpoint: str, name: str) -> Traces:
-    """Those of the settings. Raise Unavailable when what they need is not installed."""
+    """Traces as configured. Raise Unavailable when OpenTelemetry is needed and not installed."""
     return OtelTraces(endpoint, name) if endpoint else NO_TRACES

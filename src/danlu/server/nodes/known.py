@@ -1,4 +1,4 @@
-"""The nodes, as every submit looks at them: there may be thousands, and they rarely change."""
+"""A cache of the nodes for submissions: there may be thousands, and they rarely change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from danlu.store.queries import nodes
 
 
 class KnownNodes:
-    """Parses each report once. Says the same as the database does: it is asked at every call whether it changed."""
+    """Parses each report once. Never stale: each call asks the database whether the nodes changed."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -25,19 +25,19 @@ class KnownNodes:
         self._devices: set[tuple[str, str | None]] = set()
 
     def all(self, session: Session) -> list[NodeInfo]:
-        """Those that answer."""
+        """The online nodes."""
         with self._lock:
             self._refresh(session)
             return list(self._answering)
 
     def devices(self, session: Session) -> set[tuple[str, str | None]]:
-        """Type and model of the devices of all nodes, also of those that do not answer now."""
+        """Type and model of the devices of all nodes, including offline ones."""
         with self._lock:
             self._refresh(session)
             return set(self._devices)
 
     def some(self, session: Session, num_tasks: int, *, drained: Collection[str] = ()) -> list[NodeInfo]:
-        """Enough of each kind for a job of so many tasks, in the order of all of them; those that are drained too."""
+        """Enough nodes of each kind for a job of this many tasks; if some are drained, as many drained ones as well."""
         with self._lock:
             self._refresh(session)
             kinds = list(self._kinds.values())

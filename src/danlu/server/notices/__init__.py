@@ -1,1 +1,1 @@
-"""Notices: what people hear of, and by which way."""
+"""Notices: which events users are told of, and how."""

@@ -1,4 +1,4 @@
-"""Ends of jobs, told once: read from the events that the scheduler stores with each end."""
+"""Notices about ended jobs, sent once: found in the events that the scheduler stores with each end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AT_ONCE = 200
 
 
 def find_new(session: Session, *, seen: int) -> tuple[bool, int]:
-    """Whether a job has ended since the last time, and the newest event. Those up to `seen` are not looked at again."""
+    """Whether a job has ended since the last call, and the newest event. Events up to `seen` are skipped."""
     told, newest = notices.told_up_to(session), notices.newest_event(session)
     if told is None:
         return True, newest
@@ -25,9 +25,10 @@ def find_new(session: Session, *, seen: int) -> tuple[bool, int]:
 
 
 def tell_ends(session: Session, state: ServerState) -> int:
-    """Tell of the ends since the last time, in one transaction with how far that is; return how many events that were.
+    """Send notices about jobs that ended since the last call, and store the position in the same transaction; return
+    the number of events.
 
-    What ended before the first time is told to nobody.
+    Jobs that ended before the first call are skipped.
     """
     told = notices.told_up_to(session)
     if told is None:
@@ -39,7 +40,7 @@ def tell_ends(session: Session, state: ServerState) -> int:
     for event in {event.job_id: event for event in events}.values():  # of each job the last one
         job = jobs.get_job(session, event.job_id)
         if job is None or not is_over(JobState(job.state)) or job.attempt != event.attempt:
-            continue  # it is tried again, was preempted, or was started anew
+            continue  # it was retried, preempted or restarted
         kind = ENDS[JobState(job.state)]
         tell(session, state, Told(kind=kind, job=job, message=job.reason_message), data={})
     notices.set_told_up_to(session, events[-1].id)

@@ -1,4 +1,4 @@
-"""Alerts that scripts gave: who hears of them, and of how many."""
+"""Notices about alerts from scripts, limited in number."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from danlu.store.sql.run_tables import RunAlertRow, RunRow
 
 AT_ONCE = 100
 PER_RUN, PER_OWNER = 20, 60
-"""How many people are told of within an hour. The others are on the pages of their runs."""
+"""Notices per hour, for each run and each owner. Pages of runs show all alerts."""
 
 LATE = timedelta(days=1)
-"""An alert that arrives so late, by `danlu sync`, is news to nobody."""
+"""No notice is sent for an alert that arrives this late, by `danlu sync`."""
 
 
 def tell_run_alerts(session: Session, state: ServerState) -> int:
-    """Tell of what is waiting, in one transaction; return how many were looked at."""
+    """Send notices about waiting alerts, in one transaction; return how many alerts were handled."""
     now = state.now()
     found = run_alerts.waiting(session, AT_ONCE)
     for alert, run in found:
@@ -35,7 +35,7 @@ def tell_run_alerts(session: Session, state: ServerState) -> int:
 
 
 def may_tell(told: NumTold, *, now: datetime, at: float) -> bool:
-    """Whether one more is told of. `at`: seconds since 1970, by the clock of the script."""
+    """Whether to send a notice about one more alert. `at`: Unix time, by the clock of the script."""
     is_late = at < (now - LATE).timestamp()
     return not is_late and told.of_run < PER_RUN and told.of_owner < PER_OWNER
 

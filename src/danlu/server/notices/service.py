@@ -1,4 +1,4 @@
-"""Everybody's own notices, and how they want to hear of things. No HTTP, no SQL, no commit."""
+"""A user's notices and e-mail settings. No HTTP, no SQL, no commit."""
 
 from __future__ import annotations
 

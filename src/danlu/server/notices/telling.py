@@ -1,4 +1,4 @@
-"""Who hears of an event: people in the console, webhooks, mailboxes. All of it is stored with the event itself."""
+"""Sends events to users in the console, webhooks and mailboxes. All of it is stored with the event itself."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class Told:
     message: str
     alert_kind: AlertKind | None = None
     run: RunRow | None = None
-    """The run whose script said it; then it is its owner who is told, whether there is a job or not."""
+    """The run whose script sent it; its owner is notified, whether there is a job or not."""
 
     details: Mapping[str, Any] = field(default_factory=dict)
 
 
 def tell(session: Session, state: ServerState, told: Told, *, data: Mapping[str, Any]) -> None:
-    """Store what everybody concerned gets. `data`: what webhooks get beside the job."""
+    """Store notices and deliveries for all recipients. `data`: what webhooks get besides the job."""
     concerned = _concerned(session, told)
     for user in concerned:
-        if told.kind is not EventKind.ALERT_CLOSED:  # that something is over is on the job
+        if told.kind is not EventKind.ALERT_CLOSED:  # the job shows when an alert was closed
             notices.add_notice(session, _notice(state, user, told))
         if state.settings.smtp_host and user.email and told.kind.value in notices.email_kinds(session, user.id):
             mail = {"to": user.email, "subject": _subject(told), "text": _text(state, told)}
@@ -59,7 +59,7 @@ def tell(session: Session, state: ServerState, told: Told, *, data: Mapping[str,
 def add_delivery(
     session: Session, state: ServerState, kind: EventKind, body: str, *, user_id: int, webhook_id: str | None = None
 ) -> DeliveryRow:
-    """Have something sent, by webhook or (without one) by e-mail."""
+    """Queue a delivery to a webhook or, without one, by e-mail."""
     now = state.now()
     row = DeliveryRow(
         id=secrets.make_token("msg_"),
@@ -88,7 +88,7 @@ def _concerned(session: Session, told: Told) -> list[UserRow]:
 
 
 def _hears(session: Session, hook: WebhookRow, told: Told) -> bool:
-    """Whether a webhook is for this event, and who made it may still see what it is about."""
+    """Whether a webhook is for this event, and its user may still see what the event is about."""
     if told.kind.value not in hook.kinds:
         return False
     try:

@@ -1,4 +1,4 @@
-"""Work beside the requests: tell of ended jobs and of what scripts said, look for what is wrong, send what is due."""
+"""Background work: notices about ended jobs and alerts of scripts, checks for alerts, deliveries."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from danlu.store.queries.monitoring import notices, run_alerts
 log = logging.getLogger(__name__)
 
 GATHER_SECONDS = 0.2
-"""After a commit it waits so long: what happens at once is looked at once."""
+"""Delay after a commit, so that simultaneous changes are handled at once."""
 
 IDLE_SECONDS = 5.0
-"""Commits of other servers are seen after so long."""
+"""Commits of other servers are noticed within this time."""
 
 ALERT_DUTY = 3
 FORGET_SECONDS = 3600.0
@@ -30,7 +30,7 @@ KEEP_DAYS = 90
 
 
 class Teller:
-    """Two threads: receivers that do not answer keep nobody from being told. All of it is done again after a kill."""
+    """Two threads, so that receivers that do not answer delay no notices. All work is repeated after a crash."""
 
     def __init__(self, state: ServerState) -> None:
         self._state = state
@@ -52,10 +52,10 @@ class Teller:
         self._stopping.set()
         self._changed.set()
         self._due.set()
-        self._threads[0].join(timeout=30)  # the other one may wait for a receiver; its claims run out
+        self._threads[0].join(timeout=30)  # the other one may wait for a receiver; its claims expire
 
     def tick(self) -> None:
-        """Do once what is due, but for sending."""
+        """Do everything that is due, except deliveries."""
         state = self._state
         is_new, newest = state.database.read(find_new, seen=self._seen)
         while is_new and state.database.write(tell_ends, state):
@@ -90,5 +90,5 @@ class Teller:
             except DanluError as error:
                 log.warning("telling people is tried again in a moment: %s", error)
             except Exception:
-                # a bug must not end the thread: nobody would be told of anything any more
+                # a bug must not end the thread: no notices would be sent any more
                 log.exception("telling people met an unknown error, and goes on")

@@ -1,4 +1,4 @@
-"""Paths that somebody may use, with the row of their bucket and where the bytes lie."""
+"""Paths that a user or job may use, with their bucket and where the bytes are."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Check = Callable[[Identity, StorePath, "rights.Bucket | None"], None]
 
 class Located(NamedTuple):
     path: StorePath
-    """As people name it."""
+    """As users name it."""
 
     stored: StorePath
-    """Where it lies in the object store. A later bucket of the same name lies elsewhere."""
+    """Where it is in the object store. A later bucket with the same name is stored elsewhere."""
 
     bucket: rights.Bucket
 
@@ -39,7 +39,7 @@ def writable(session: Session, who: Identity, bucket: str, key: str, *, is_prefi
 
 
 def still_writable(session: Session, state: ServerState, who: Identity, where: Located) -> None:
-    """Refuse to go on when somebody has lost the right to write, or the bucket is another one."""
+    """Raise DanluError when the right to write was lost, or the bucket was replaced."""
     now = identity_now(session, state, who)
     if writable(session, now, where.path.bucket, where.path.key).bucket.id != where.bucket.id:
         raise Conflict(f"bucket {where.path.bucket!r} was deleted and created again meanwhile; nothing was stored")
@@ -56,19 +56,19 @@ def writable_all(session: Session, who: Identity, bucket: str, keys: Sequence[st
 
 
 def locate(session: Session, path: StorePath) -> Located | None:
-    """Where a path lies, whoever asks; None when there is no such bucket."""
+    """The location of a path, without a check of rights; None when there is no such bucket."""
     row = buckets.get_bucket(session, path.bucket)
     return None if row is None else _of(row, path)
 
 
 def below(where: Located, key: str) -> Located:
-    """What lies below a folder that somebody may use."""
+    """A path below a folder that was located before."""
     path, stored = (StorePath(one.bucket, f"{one.key}{key}") for one in (where.path, where.stored))
     return where._replace(path=path, stored=stored)
 
 
 def bucket_named(session: Session, name: str) -> rights.Bucket | None:
-    """What rights to the bucket of that name hang on now; None when there is none."""
+    """The bucket that has this name now; None when there is none."""
     row = buckets.get_bucket(session, name)
     return None if row is None else rights.Bucket(row.id, row.project_id)
 
@@ -76,7 +76,7 @@ def bucket_named(session: Session, name: str) -> rights.Bucket | None:
 def _located(session: Session, who: Identity, path: StorePath, check: Check) -> Located:
     found = locate(session, path)
     check(who, path, None if found is None else found.bucket)
-    if found is None:  # nobody has a right to what is not there; the check says so in better words
+    if found is None:  # not reached: the check fails without a bucket, with a better message
         raise NotFound(f"no bucket {path.bucket!r}; `danlu store ls` shows yours")
     return found
 

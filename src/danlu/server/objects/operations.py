@@ -23,14 +23,14 @@ from danlu.wire.store import ListingOut
 
 
 class Incoming(NamedTuple):
-    """An object on its way in."""
+    """An upload in progress."""
 
     where: Located
     writer: Writer
 
 
 class CheckedWriter(Writer):
-    """Looks before it commits whether its sender may still write there: bytes may come for hours."""
+    """Checks before it commits that the sender may still write there: an upload may take hours."""
 
     def __init__(self, inner: Writer, check: Callable[[], None]) -> None:
         self._inner, self._check = inner, check
@@ -69,7 +69,7 @@ def list_objects(
 
 
 def delete(state: ServerState, who: UserIdentity, bucket: str, key: str) -> int:
-    """Delete one object; return how many that were."""
+    """Delete one object; return the number deleted."""
     where = state.database.read(writable, who, bucket, key)
     num_deleted = int(state.objects.delete(where.stored))
     record_delete(state, who, where)
@@ -77,7 +77,7 @@ def delete(state: ServerState, who: UserIdentity, bucket: str, key: str) -> int:
 
 
 def delete_below(state: ServerState, who: UserIdentity, bucket: str, prefix: str) -> int:
-    """Delete all objects whose keys begin so; return how many."""
+    """Delete all objects with this prefix; return the number deleted."""
     where = state.database.read(writable, who, bucket, prefix, is_prefix=True)
     num_deleted = state.objects.delete_below(where.stored)
     record_delete(state, who, where)
@@ -85,7 +85,7 @@ def delete_below(state: ServerState, who: UserIdentity, bucket: str, prefix: str
 
 
 def delete_bucket(state: ServerState, who: UserIdentity, name: str) -> None:
-    """Delete a bucket that nothing is in. What is put into it at the same moment lies in no bucket then."""
+    """Delete an empty bucket. An object that is stored at the same moment belongs to no bucket then."""
     row = state.database.read(service.bucket_to_delete, who, name)
     if state.objects.list(buckets.place_of(row), prefix="", delimiter="", after="", limit=1).objects:
         raise Conflict(f"bucket {name!r} is not empty; what is in it: danlu store ls store://{name}/")
@@ -129,8 +129,8 @@ def _list(state: ServerState, where: Located, prefix: str, page: _Page) -> Listi
 
 
 def _file_or_folder(state: ServerState, where: Located, page: _Page) -> Listing:
-    """The object of that name and what lies below it. A list by prefix would tell a job the names of its inputs'
-    neighbours, at least in the cursor."""
+    """The object with this key, and those below it. A list by prefix would reveal the names of objects next to a job's
+    inputs, at least in the cursor."""
     key = where.stored.key
     one = [] if page.after >= key else _object(state, where)
     if len(one) >= page.limit:

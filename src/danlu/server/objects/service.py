@@ -53,7 +53,7 @@ def make_bucket(session: Session, who: UserIdentity, body: MakeBucket, now: date
 
 
 def move_bucket(session: Session, state: ServerState, who: UserIdentity, name: str, project: str) -> BucketOut:
-    """Give a bucket to another project. For owners of both, and for admins."""
+    """Move a bucket to another project. For owners of both, and for admins."""
     row = _bucket_to_own(session, who, name)
     to = project_to_use(session, who, project)
     if not rights.can_own_project(who, to):
@@ -62,7 +62,7 @@ def move_bucket(session: Session, state: ServerState, who: UserIdentity, name: s
     if writing:
         raise Conflict(f"active jobs write to bucket {name!r}: {', '.join(writing)}; stop them first")
     before = people.project_name(session, row.project_id)
-    for project_id in {row.project_id, to}:  # both projects have it in their story
+    for project_id in {row.project_id, to}:  # recorded in both projects
         told = {"from_project": before, "to_project": project}
         record_action(session, who, Action.BUCKET_MOVE, f"bucket/{name}", at=state.now(), project_id=project_id, **told)
     buckets.move_bucket(session, name, project_id=to)
@@ -71,7 +71,7 @@ def move_bucket(session: Session, state: ServerState, who: UserIdentity, name: s
 
 
 def bucket_to_delete(session: Session, who: UserIdentity, name: str) -> BucketRow:
-    """The bucket, if somebody may delete it and no job needs it. For owners of its project, and for admins."""
+    """The bucket, if the user may delete it and no job writes to it. For owners of its project, and for admins."""
     row = _bucket_to_own(session, who, name)
     writing = projects.open_jobs_writing_to(session, name)
     if writing:
@@ -80,7 +80,7 @@ def bucket_to_delete(session: Session, who: UserIdentity, name: str) -> BucketRo
 
 
 def delete_bucket(session: Session, who: UserIdentity, name: str, *, bucket_id: str, now: datetime) -> None:
-    """Delete a bucket that nothing was in a moment ago, if it is still that one."""
+    """Delete a bucket that was found empty, unless it was replaced meanwhile."""
     row = bucket_to_delete(session, who, name)
     if row.id != bucket_id:
         raise Conflict(f"bucket {name!r} was created again a moment ago; check it and try again")
@@ -90,7 +90,7 @@ def delete_bucket(session: Session, who: UserIdentity, name: str, *, bucket_id: 
 
 
 def parse_range(header: str | None, size: int) -> ByteRange | None:
-    """Read a Range header; None when there is none, or one of several parts, which is answered in full."""
+    """Parse a Range header; None when there is none, or it has several ranges: the whole object is sent then."""
     found = _RANGE.fullmatch(header.strip()) if header else None
     if found is None or found.group(0) == "bytes=-":
         return None
@@ -109,7 +109,7 @@ def object_out(info: ObjectInfo) -> ObjectOut:
 
 
 def listing_out(who: Identity, bucket: str, found: Listing) -> ListingOut:
-    """What is for them of a list."""
+    """The part of a list that they may see."""
     return ListingOut(
         objects=[object_out(info) for info in found.objects if rights.can_see_key(who, StorePath(bucket, info.key))],
         folders=[folder for folder in found.folders if rights.can_see_key(who, StorePath(bucket, folder))],

@@ -16,6 +16,6 @@ if TYPE_CHECKING:
 def finish(
     state: ServerState, provider: Provider | None, *, cookie: str, given: dict[str, str], origin: Origin
 ) -> tuple[SessionOut, str] | None:
-    """Sign in who came back; None when an admin has to approve them first."""
+    """Sign in the user who returned from the provider; None when an admin has to approve them first."""
     person = service.who_came_back(state, provider, cookie=cookie, given=given)
     return state.database.write(service.arrive, state, person, origin)

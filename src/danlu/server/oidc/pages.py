@@ -45,7 +45,7 @@ def finish(request: Request, state: State, origin: RequestOrigin) -> Response:
         response = page(f"<p>{escape(service.WAITS)}.</p>", status=202)
     else:
         session, cookie = done
-        # a page and no redirect: a strict cookie is not sent on a way that began at another site
+        # a page, not a redirect: browsers send no strict cookie on redirects that began at another site
         response = page(
             f"<p>You are signed in as <b>{escape(session.user)}</b>.</p>"
             '<p><a href="/">Open the console</a></p><p><a href="/signin/cli">Use the command line</a></p>'

@@ -1,7 +1,7 @@
-"""What is asked of an OpenID Connect provider: where things are, a token for a code, and whom it is about.
+"""A client of an OpenID Connect provider: metadata, exchange of a code for a token, and verification.
 
-The authorization code flow with PKCE (S256), state and nonce. Signatures are checked with the provider's published
-keys; only algorithms with a public key are taken.
+It uses the authorization code flow with PKCE (S256), state and nonce. Signatures are checked with the provider's
+published keys; only algorithms with a public key are accepted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NEEDED = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who somebody is at the provider."""
+    """A user as the provider knows them."""
 
     issuer: str
     subject: str
@@ -43,17 +43,17 @@ class Person:
 
 
 class Provider:
-    """One provider, as one client of it. What it publishes is kept for an hour."""
+    """One provider. Its metadata is cached for an hour."""
 
     def __init__(self, issuer: str, client_id: str, client_secret: str | None, now: Callable[[], float]) -> None:
         parts = urlsplit(issuer)
         if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
             raise InvalidInput(f"oidc_issuer: {issuer!r} is not an address that begins with https://")
         self.issuer, self._client_id, self._secret, self._now = issuer, client_id, client_secret, now
-        # a proxy of the environment has no business between this machine and itself
+        # no proxy between this machine and itself
         self._http = httpx.Client(timeout=10, trust_env=not is_loopback(parts.hostname or ""))
         self._turns = Turns(num_at_once=4, max_waiting=4)
-        """Anybody can begin to sign in. A provider that does not answer must not hold all threads of the server."""
+        """Any client can begin to sign in: a provider that does not answer must not block all threads of the server."""
 
         self._lock = threading.Lock()
         self._config: Mapping[str, str] = {}
@@ -78,7 +78,8 @@ class Provider:
         return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}"
 
     def person_for(self, code: str, *, redirect_uri: str, nonce: str, verifier: str) -> Person:
-        """Who came back with this code. Raise NotSignedIn when the provider does not vouch for it."""
+        """The user that a code stands for. Raise NotSignedIn when the provider rejects it, or its token
+        is not valid."""
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -124,7 +125,7 @@ class Provider:
         try:
             try:
                 decoded = jwt.decode(token, self._key_set(), algorithms=ALGORITHMS)
-            except (JoseError, ValueError):  # perhaps with a key that is newer than those we know
+            except (JoseError, ValueError):  # perhaps with a newer key than those in the cache
                 decoded = jwt.decode(token, self._key_set(is_new=True), algorithms=ALGORITHMS)
             rules = jwt.JWTClaimsRegistry(
                 now=lambda: int(self._now()), leeway=LEEWAY_SECONDS, exp={"essential": True}, iat={"essential": True}

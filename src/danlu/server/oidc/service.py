@@ -1,8 +1,9 @@
 """The rules of signing in by OpenID Connect.
 
-People are known by issuer and subject, never by mail address: those are given to others, and not always checked.
-What a sign-in needs when it comes back is in a sealed cookie of the browser that began it, so nobody can begin one
-and have somebody else finish it, and strangers fill no table.
+Users are identified by issuer and subject, never by e-mail address: addresses are reassigned, and not always verified.
+
+The state of a sign-in is in a sealed cookie of the browser that began it: nobody can begin a sign-in and have another
+user finish it, and unauthenticated clients fill no table.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 LIFE = timedelta(minutes=10)
 PURPOSE = "sign-in by OpenID Connect"
-"""Told apart from what else is sealed with the same key."""
+"""Distinguishes it from other values that are sealed with the same key."""
 
 CALLBACK = "/signin/oidc/callback"
 WAITS = "your registration waits for an admin; sign in again once it is approved"
@@ -78,7 +79,7 @@ def begin(state: ServerState, provider: Provider | None) -> tuple[str, str]:
 
 
 def who_came_back(state: ServerState, provider: Provider | None, *, cookie: str, given: dict[str, str]) -> Person:
-    """Whom the provider vouches for."""
+    """The user that the provider has authenticated."""
     if provider is None:
         raise NotFound("OpenID Connect is not configured on this server")
     kept = _open(state, cookie)
@@ -102,7 +103,7 @@ def _open(state: ServerState, cookie: str) -> dict[str, str]:
 
 
 def arrive(session: Session, state: ServerState, person: Person, origin: Origin) -> tuple[SessionOut, str] | None:
-    """Sign in who came back; None when an admin has to approve them first."""
+    """Sign in the user who returned from the provider; None when an admin has to approve them first."""
     user = registrations.user_of_subject(session, person.issuer, person.subject)
     if user is None and state.settings.oidc_people == "approval":
         _ask(session, state, person, origin)
@@ -113,7 +114,7 @@ def arrive(session: Session, state: ServerState, person: Person, origin: Origin)
 
 
 def _ask(session: Session, state: ServerState, person: Person, origin: Origin) -> None:
-    """Once is enough, however often they come."""
+    """Create a registration, unless the user has one already."""
     if registrations.registration_of_subject(session, person.issuer, person.subject) is not None:
         return
     row = new_registration(
@@ -145,7 +146,7 @@ def _let_in(session: Session, state: ServerState, person: Person, origin: Origin
 
 
 def name_for(person: Person) -> str:
-    """A name as we have them, near to what the provider says."""
+    """A valid user name, close to the one at the provider."""
     name = re.sub(r"[^a-z0-9_.-]+", "-", person.name.lower(), flags=re.ASCII).lstrip("0123456789._-")[:28].rstrip("-.")
     try:
         return check_user_name(name)

@@ -1,4 +1,4 @@
-"""Signing in and passwords: a password is hashed and checked while no transaction is open, for that takes long."""
+"""Signing in and passwords. Passwords are hashed and verified while no transaction is open, since that takes long."""
 
 from __future__ import annotations
 
