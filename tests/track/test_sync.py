@@ -7,6 +7,7 @@ import random
 import shutil
 import threading
 from contextlib import AbstractContextManager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,10 @@ from danlu import journal, track
 from danlu.testing.waiting import wait_until
 from danlu.track.folders import find_runs
 from danlu.track.reading import open_journals, read_run
-from danlu.track.sync.address import Address, connected
+from danlu.track.sync.address import Address, NotNow, connected
 from danlu.track.sync.syncing import ServerAway, Synced, sync_all
 from danlu.transfer.api import Api
+from danlu.transfer.errors import Refused
 from danlu.transfer.journals import send_journal
 
 
@@ -227,6 +229,29 @@ class TestUpload:
         assert [record.getMessage() for record in caplog.records] == [
             "danlu.track: mnist was not uploaded: no server and key are known; `danlu login` keeps them"
         ]
+
+
+@pytest.mark.parametrize(("status", "raised"), [(507, NotNow), (503, NotNow), (422, Refused)])
+def test_who_waits_is_told_which_refusal_may_pass(status: int, raised: type[Exception]) -> None:
+    class Says(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(status)
+
+        def log_message(self, format: str, *args: object) -> None:
+            return
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Says) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            address = Address(f"http://127.0.0.1:{server.server_port}", "key")
+            with connected(address, waits=True) as api, pytest.raises(raised):
+                api.get("/artifacts")
+            with connected(address) as api, pytest.raises(Refused):
+                api.get("/artifacts")
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_the_companion_syncs_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

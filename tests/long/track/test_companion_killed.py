@@ -1,4 +1,5 @@
-"""The companion as a sender: killed, and over a line that ends connections when they are idle and in the middle."""
+"""The companion as a sender: killed, over a line that ends connections when they are idle and in the middle, and to a
+server whose disk is full."""
 
 from __future__ import annotations
 
@@ -10,8 +11,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.faults.conftest import small_disk
+from tests.support.artifact_kills import check_artifacts
 from tests.support.bad_line import BadLine
 
+from danlu.testing.disks import SmallDisk
 from danlu.testing.serving import RunningServer
 from danlu.testing.waiting import wait_until
 from danlu.track.folders import find_runs
@@ -22,6 +26,7 @@ from danlu.transfer.http_carrier import HttpCarrier
 from danlu.transfer.retrying import Retry
 
 pytestmark = pytest.mark.long
+__all__ = ["small_disk"]  # a fixture
 NUM_RUNS, NUM_KILLS = 12, 4
 """A process starts it again five times."""
 
@@ -77,6 +82,11 @@ def wait_for_companion(runtime: Path, before: int) -> int:
     return int(wait_until(look))
 
 
+def said(folder: Path) -> list[str]:
+    """What the companion could not do so far."""
+    return [line for path in folder.rglob("companion.log") for line in path.read_text().splitlines()]
+
+
 def check_all_arrived(server: RunningServer, tmp_path: Path, *, num_runs: int, num_versions: int) -> None:
     wait_until(lambda: not list((tmp_path / "runtime").rglob("orders/*.json")))
     with server.client() as client:
@@ -129,3 +139,30 @@ def test_over_a_line_that_ends_idle_connections(
         check_all_arrived(server, tmp_path, num_runs=NUM_RUNS + 1, num_versions=NUM_RUNS)
     finally:
         line.go()
+
+
+def test_to_a_server_without_room(
+    small_disk: Callable[[Path, str], SmallDisk],
+    script: Callable[[str, str], subprocess.Popen[str]],
+    tmp_path: Path,
+) -> None:
+    server = RunningServer(tmp_path / "data")
+    disk = small_disk(server.data_dir, "64m")
+    server.start()
+    try:
+        disk.fill()
+        child = script(server.url, server.api_key)
+        assert child.stdout is not None
+        assert child.stdout.readline() == "done\n"
+        for room in (1 << 20, 0):
+            num_tries = len(said(tmp_path))
+            wait_until(lambda num_tries=num_tries: len(said(tmp_path)) > num_tries)  # type: ignore[misc]
+            disk.empty()
+            disk.fill(leave_bytes=room)
+            check_artifacts(server.data_dir)
+        disk.empty()
+        child.communicate()
+        check_all_arrived(server, tmp_path, num_runs=NUM_RUNS + 1, num_versions=NUM_RUNS)
+        check_artifacts(server.data_dir)
+    finally:
+        server.kill()

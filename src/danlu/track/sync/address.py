@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple, Optional
+from typing import Any, Callable, NamedTuple, Optional
 
 from danlu.inside import inside_job
 from danlu.transfer.api import Api
 from danlu.transfer.carrier import Credentials
+from danlu.transfer.errors import Refused, ServerAway
 from danlu.transfer.http_carrier import HttpCarrier
-from danlu.transfer.retrying import Retry
+from danlu.transfer.retrying import PASSING, Retry
 
 PATIENCE_SECONDS = 30.0
 """How long to wait for a server that has answered before, such as during a restart."""
@@ -42,11 +43,28 @@ def connect(address: Address) -> Api:
     return Api(HttpCarrier(address.url, address.credentials), Retry(0.0))
 
 
+class NotNow(ServerAway):
+    """The server answers, and has no room or is too busy: what it says of one thing may be no for that one only."""
+
+
 @contextmanager
-def connected(address: Address) -> Iterator[Api]:
-    """A server that is waited for once it has answered. The connections are closed at the end."""
-    carrier = HttpCarrier(address.url, address.credentials)
+def connected(address: Address, *, waits: bool = False) -> Iterator[Api]:
+    """A server that is waited for once it has answered. The connections are closed at the end.
+
+    With `waits` an answer that may be another one in a moment is raised as NotNow, and not as Refused.
+    """
+    carrier, kind = HttpCarrier(address.url, address.credentials), _Waits if waits else Retry
     try:
-        yield Api(carrier, Retry(PATIENCE_SECONDS, first_seconds=0.0))
+        yield Api(carrier, kind(PATIENCE_SECONDS, first_seconds=0.0))
     finally:
         carrier.close()
+
+
+class _Waits(Retry):
+    def call(self, what: str, attempt: Callable[[], Any], **how: Any) -> Any:
+        try:
+            return super().call(what, attempt, **how)
+        except Refused as refused:
+            if refused.status in PASSING:
+                raise NotNow(f"{refused.status} {refused.message}") from refused
+            raise

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Callable, Optional
 
 from danlu.content.drafts import RECORD, find_drafts, read_draft
-from danlu.track.sync.address import Address, connected
+from danlu.track.sync.address import Address, NotNow, connected
 from danlu.track.sync.syncing import ServerAway, sync_artifact
 from danlu.transfer.retrying import Backoff
 
@@ -66,6 +66,10 @@ class ArtifactSync:
             self._wake.wait(pause)
 
     def _send_finished(self, folder: str) -> None:
+        """Raise NotNow when some of them have to wait, after the others were sent: versions are numbered in order."""
+        waiting: dict[str, NotNow] = {}
+        """By name; what was begun after it under the same name waits too."""
+
         for draft_folder in find_drafts(folder):
             size = os.path.getsize(os.path.join(draft_folder, RECORD))
             if self._done.get(draft_folder) == size:  # a link that comes later makes the record longer
@@ -73,9 +77,18 @@ class ArtifactSync:
             draft = read_draft(draft_folder)
             if draft is None or not draft.is_sealed or self._address is None:
                 continue
-            with connected(self._address) as api:
-                done = sync_artifact(api, draft_folder)
+            name = str(draft.header.get("name"))
+            if name in waiting:
+                continue
+            try:
+                with connected(self._address, waits=True) as api:
+                    done = sync_artifact(api, draft_folder)
+            except NotNow as problem:
+                waiting[name] = problem
+                continue
             if done is not None:
                 self._done[draft_folder] = os.path.getsize(os.path.join(draft_folder, RECORD))
                 if done.problem:
                     self._say(f"{done.name} is not synced: {done.problem}")
+        if waiting:
+            raise next(iter(waiting.values()))
