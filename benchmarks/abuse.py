@@ -1,9 +1,9 @@
-"""What one person can do to another: Eve does the worst that is allowed, and Bob lists, submits and follows a log.
+"""What one user can do to another: Eve does the worst that is allowed, while Bob lists, submits and follows a log.
 
-Eve has 100 open streams, asks for 50 exports and sends bodies of 300 MiB, and reads none to its end; she opens 10
-shells that nobody reads, runs a job that prints 1 GB without a line feed, and submits 5,000 jobs. She is two processes.
-The figures are Bob's p95 during that, divided by what it was before. Afterwards it is checked that nothing of his is
-lost, and that the server was not restarted. Run nothing else meanwhile. The last line printed is JSON.
+Eve, two processes, opens 100 streams, requests 50 exports and sends bodies of 300 MiB, and reads no response to its
+end; she opens 10 shells that she never reads, runs a job that prints 1 GB without a line feed, and submits 5,000 jobs.
+The figures are Bob's p95 during the attack, divided by his p95 before. Afterwards the benchmark checks that no job or
+line of his was lost, and that the server was not restarted. Run nothing else meanwhile. The last line printed is JSON.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def measure(server: RunningServer, *, seconds: float, num_submits: int) -> list[
 
 
 class Work:
-    """What Bob does, and how long each of it takes."""
+    """Bob's operations, and the time each takes."""
 
     def __init__(self, client: Client, talks: Job) -> None:
         self._client, self._talks = client, talks
@@ -91,7 +91,7 @@ class Work:
         self._stop = threading.Event()
 
     def run(self, seconds: float, *, also_until: object = None) -> Work:
-        """Work for so long, and until something else is done."""
+        """Work for this long, and until `also_until` is true."""
         reader = threading.Thread(target=self._follow, daemon=True)
         reader.start()
         end, most = time.monotonic() + seconds, time.monotonic() + 10 * seconds
@@ -114,7 +114,7 @@ class Work:
         return found
 
     def _follow(self) -> None:
-        """How old lines are when they come; each line comes once and in order."""
+        """Record the age of lines on arrival; count gaps and repetitions."""
         offset = None
         for line in self._talks.logs(follow=True, tail=0):
             self.seconds["follow"].append(time.time() - float(line.text))
@@ -150,7 +150,7 @@ class Attack:
 
 
 def _attack(url: str, key: str, num_submits: int) -> Attack:
-    """Start Eve's processes, and wait until she holds everything open."""
+    """Start Eve's processes, and wait until all her connections are open."""
     processes = {
         deed: subprocess.Popen(
             [sys.executable, str(HERE / "eve.py"), deed, url, key, str(num_submits)], stdout=subprocess.PIPE, text=True
@@ -173,7 +173,7 @@ def _person(server: RunningServer, admin: Client, name: str) -> str:
 
 
 def _lost(bob: Client, works: tuple[Work, ...]) -> int:
-    """Jobs of Bob's that are not there or did not come to their end, and lines that were left out or came twice."""
+    """Return Bob's jobs that are missing or did not succeed, plus lines that were missing or repeated."""
     lost = sum(work.num_gaps for work in works)
     for job_id in (job_id for work in works for job_id in work.submitted):
         lost += bob.jobs.get(job_id).wait(timeout=600).state is not JobState.SUCCEEDED

@@ -1,8 +1,8 @@
-"""What it costs to keep the next checkpoint: 2 GiB that differ from the last ones in 5 % of their content.
+"""The cost of storing the next checkpoint: 2 GiB, of which 5 % differ from the previous one.
 
-Danlu cuts by content and sends what the server lacks. Beside it, in the same run, what others do with the same two
-files: MLflow's `log_artifact` sends all of it again to its own server on this machine; W&B offline reads it for an MD5
-and copies it into its folder, and sends nothing yet. Run nothing else meanwhile. The last line printed is JSON.
+Danlu splits files by content and sends only what the server lacks. For comparison, in the same run and with the same
+files: MLflow's `log_artifact` sends everything again to its own server on this machine; W&B offline reads the file for
+an MD5 and copies it to its folder, and sends nothing. Run nothing else meanwhile. The last line printed is JSON.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sides import mlflow_server, peer_seconds, send  # noqa: E402
 SIZE, QUICK_SIZE = 2 << 30, 256 << 20
 SHARE = 0.05
 MANY = 10
-"""How many times as many places differ, in the figure that shows where cutting by content ends."""
+"""Factor of the number of changed places, for the figure that shows the limits of splitting by content."""
 
 
 def main() -> None:
@@ -98,7 +98,7 @@ def measure_checkpoints(folder: Path, size: int, *, with_peers: bool) -> list[di
 
 
 def measure_flow_too(*, quick: bool) -> list[dict[str, Any]]:
-    """The neighbourhood of depth 5 among 10,000 artifacts and 100,000 edges: benchmarks/artifacts_flow.py."""
+    """Measure lineage of depth 5 among 10,000 artifacts and 100,000 edges: benchmarks/artifacts_flow.py."""
     try:
         from artifacts_flow import measure_flow
     except ImportError:

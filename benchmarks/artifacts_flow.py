@@ -1,6 +1,6 @@
-"""How fast the data flow is walked: 10,000 artifacts, 100,000 edges, a neighbourhood of depth 5, over HTTP.
+"""Speed of lineage queries: 10,000 artifacts, 100,000 edges, depth 5, over HTTP.
 
-On SQLite and, where it is installed, on PostgreSQL. Run nothing else meanwhile. The last line printed is JSON.
+On SQLite and, if installed, on PostgreSQL. Run nothing else meanwhile. The last line printed is JSON.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def measure_flow(*, quick: bool) -> list[dict[str, Any]]:
-    """Milliseconds of a whole request, as a client sees them."""
+    """Milliseconds of a whole request, as seen by a client."""
     figures = []
     for kind in ("sqlite", *(["postgresql"] if find_binaries() is not None else [])):
         with _served(kind) as (server, url):
@@ -66,7 +66,7 @@ def measure_flow(*, quick: bool) -> list[dict[str, Any]]:
 
 
 def fill(url: str) -> None:
-    """Runs one after the other: each reads artifacts that were made before it, and the one data set that all read."""
+    """Create runs in sequence: each reads earlier artifacts, and one data set that all of them read."""
     chance = random.Random(7)
     now = datetime.now(timezone.utc)
     names = [("artifact", _id("art", number)) for number in range(NUM_ARTIFACTS)]
@@ -129,7 +129,7 @@ def _measure(client: Client, kind: str, *, num_asked: int) -> list[dict[str, Any
 
 
 def _measure_connect(url: str, kind: str) -> dict[str, Any]:
-    """How fast edges come in, each with its own look at what is known, 100 in a transaction."""
+    """Rate of adding edges, each with its own lookup, 100 in a transaction."""
     database, now = Database(url), datetime.now(timezone.utc)
     began, num_edges = time.perf_counter(), 0
     for step in range(10):
@@ -148,7 +148,7 @@ def _measure_connect(url: str, kind: str) -> dict[str, Any]:
 
 
 def _id(kind: str, number: int) -> str:
-    """An id as clients make them."""
+    """Return an id in the format of clients."""
     return f"{kind}-{base64.b32encode(number.to_bytes(16, 'big')).decode().rstrip('=').lower()}"
 
 
@@ -181,7 +181,7 @@ def _figure(name: str, value: float, gate: float | None, goal: float | None) -> 
 
 @contextmanager
 def _served(kind: str) -> Iterator[tuple[RunningServer, str]]:
-    """A server that has been started once, so that its tables are there, and its database."""
+    """Yield a server that was started once, so that its tables exist, and the URL of its database."""
     folder = Path(tempfile.mkdtemp(prefix="danlu-bench-"))
     try:
         server = RunningServer(folder / "data")

@@ -1,13 +1,13 @@
-"""How much `danlu bench` differs between runs on one machine, and whether `danlu bench admit` names a slowed node.
+"""How much `danlu bench` varies between runs on one machine, and whether `danlu bench admit` detects a slowed node.
 
     python benchmarks/bench_noise.py [--quick]
 
-Suites run as two tasks on this machine. Judged are the two nodes of another server, both on this machine, a core each
-where it has two. A slowed node loses 20 % of its CPU time: its ranks are stopped for a fifth of every 50 ms. Healthy
-and slowed runs alternate, so that what changes on the machine meanwhile changes both. Every one is judged as `admit`
-does it, by the runs so far: those of slowed nodes among them.
+Suites run as two tasks on this machine. `admit` judges the two nodes of another server, both on this machine, with a
+core each if it has two. A slowed node loses 20 % of its CPU time: its ranks are stopped for a fifth of every 50 ms.
+Healthy and slowed runs alternate, so that changes on the machine affect both. Each run is judged like in `admit`, by
+all earlier runs, including those of slowed nodes.
 
-`--quick` has smaller suites and two pairs of runs of each, and as many runs of `admit`. The last line is JSON.
+`--quick` uses smaller suites, two pairs of runs of each, and as many runs of `admit`. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ SMALL = {
 NUM_NODES, NUM_HEALTHY, NUM_SLOWED = 2, 20, 10
 PERIOD_SECONDS, SLOWED = 0.05, 0.2
 MARK = f"NOISE-{uuid.uuid4().hex}"
-"""In the environment of our own ranks: nothing else is ever stopped."""
+"""In the environment of our ranks, so that no other process is ever stopped."""
 
 ADMITTED = [f"env.NOISE={MARK}", "parameters.size=512", "parameters.steps=250"]
-"""More than half a second: many periods of a slowed node."""
+"""More than half a second, so that it covers many periods of a slowed node."""
 
 
 def main() -> int:
@@ -78,7 +78,7 @@ def _serving(server: RunningServer) -> Iterator[Client]:
 
 
 def _noise(client: Client, name: str, num_pairs: int, *, quick: bool) -> dict[str, Any]:
-    """By how much two runs after each other differ: the median of pairs."""
+    """Relative difference of two consecutive runs: the median over pairs."""
     suite = read_suite(find_suite(name), [f"parameters.{one}" for one in SMALL[name]] if quick else [])
     found = []
     for _ in range(num_pairs):
@@ -94,9 +94,9 @@ def _noise(client: Client, name: str, num_pairs: int, *, quick: bool) -> dict[st
 
 
 def _named(client: Client) -> list[dict[str, Any]]:
-    """Healthy ones that were named, slowed ones that were named alone, and how much slower those were."""
+    """Count healthy nodes below the limit and slowed nodes below it, and measure how much slower those were."""
     nodes = [node.name for node in client.nodes()]
-    _admitted(client)  # what was so far
+    _admitted(client)  # first runs, as the history
     num_drained, num_named, slower = 0, 0, []
     for number in range(NUM_HEALTHY):
         num_drained += len(_below(_admitted(client)))
@@ -127,7 +127,7 @@ def _admitted(client: Client) -> list[Judged]:
 
 
 def _quiet(_line: str) -> None:
-    """What is told meanwhile is not printed."""
+    """Discard progress messages."""
 
 
 def _below(judged: list[Judged]) -> list[str]:
@@ -160,7 +160,7 @@ def _slow(node: str, ended: threading.Event) -> None:
 
 
 def _ranks_on(node: str) -> Iterator[int]:
-    """Our own processes that are ranks on this node, by their environment."""
+    """Yield the processes of our ranks on this node, identified by their environment."""
     wanted = {f"DANLU_NODE={node}".encode(), f"NOISE={MARK}".encode()}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

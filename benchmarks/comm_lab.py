@@ -1,12 +1,12 @@
-"""Gradient exchange between two hosts with a slow link: plain DDP beside ours, with real ranks.
+"""Gradient exchange between two hosts with a slow link: plain DDP against ours, with real ranks.
 
     python benchmarks/comm_lab.py --quick
 
-Lossy exchanges are also measured beside torch's own hooks: half width (fp16, bf16) and PowerSGD.
+Lossy exchanges are also compared with torch's own hooks: half width (fp16, bf16) and PowerSGD.
 
-Makes two network namespaces joined by one rate-limited link (needs root), starts ranks in them with torchrun and
-mpirun, lets all modes take turns inside one launch, and reports medians and the link's own byte counters. Namespaces
-and ranks are gone afterwards, also when interrupted. The last line is JSON.
+Creates two network namespaces joined by one rate-limited link (needs root), starts ranks in them with torchrun and
+mpirun, alternates between all modes inside one launch, and reports medians and the link's own byte counters. Removes
+namespaces and ranks at the end, also when interrupted. The last line is JSON.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The console in Chromium: how much the first page weighs and how soon it can be used; logs of a million lines, plain
-and with 200 MB of progress bars and colours; a table of ten thousand jobs; a run of 200 metrics; 50 runs in groups with
-bands; and runs beside MLflow's pages. Each figure is the median of five (three with --quick),
-by the page's own clock. Run nothing else meanwhile. The last line printed is JSON.
+"""The console in Chromium: size of the first page and time until it is interactive; logs of a million lines, plain and
+with 200 MB of progress bars and colours; a table of ten thousand jobs; a run of 200 metrics; 50 runs in groups with
+bands; and runs compared with MLflow's pages. Each figure is the median of five (three with --quick), by the page's own
+clock. Run nothing else meanwhile. The last line printed is JSON.
 """
 
 from __future__ import annotations

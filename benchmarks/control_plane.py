@@ -1,7 +1,7 @@
-"""How fast the control plane is: submit to first line of user code, and behaviour under load.
+"""Speed of the control plane: time from submit to the first line of user code, and behaviour under load.
 
-Beside it, in the same run and interleaved: a plain subprocess, and Ray Jobs (in a virtual environment of its own).
-Run nothing else meanwhile. The last line printed is JSON.
+Compared in the same run, alternately, with a plain subprocess and Ray Jobs (in its own virtual environment). Run
+nothing else meanwhile. The last line printed is JSON.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _danlu(client: Client, code: Path) -> float:
 
 
 class RayJobs:
-    """A Ray head on this machine, and a client process that submits when told."""
+    """A Ray head on this machine, and a client process that submits on request."""
 
     def __init__(self, code: Path) -> None:
         venv = Path(".bench") / "ray"
@@ -133,7 +133,7 @@ class RayJobs:
             text=True,
             env=self._env,
         )
-        self.once()  # the first job pays for set-up that later ones do not
+        self.once()  # the first job includes one-time setup
 
     def once(self) -> float:
         assert self._client.stdin is not None
@@ -148,7 +148,7 @@ class RayJobs:
 
 
 def measure_load(server: RunningServer, client: Client, *, num_queued: int, num_more: int) -> list[dict[str, object]]:
-    """20 running jobs and `num_queued` waiting ones, and then `num_more` arrive."""
+    """20 running jobs and `num_queued` queued ones; then `num_more` are submitted."""
     running = [
         client.jobs.submit(name="holds-a-device", command="sleep 600", resources={"device": "npu:1"}) for _ in range(20)
     ]
@@ -158,7 +158,7 @@ def measure_load(server: RunningServer, client: Client, *, num_queued: int, num_
     waiting, _ = _submit_many(client, num_queued)
     more, rate = _submit_many(client, num_more)
     waiting += more
-    time.sleep(6)  # the scheduler says why each of them waits
+    time.sleep(6)  # the scheduler records the reason why each of them waits
     idle = _cpu_share(server.pid, seconds=10)
     listing = _list_seconds(client, 100)
     began = time.monotonic()
@@ -177,7 +177,7 @@ def measure_load(server: RunningServer, client: Client, *, num_queued: int, num_
 
 
 def _submit_many(client: Client, count: int) -> tuple[list[Job], float]:
-    """Submit jobs that have to wait, four at a time. Return them, and how many there were per second."""
+    """Submit jobs that must wait, from four threads. Return them, and the rate per second."""
     spec = {"name": "waits", "command": "true", "resources": {"device": "npu:1"}}
     began = time.monotonic()
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
@@ -186,7 +186,7 @@ def _submit_many(client: Client, count: int) -> tuple[list[Job], float]:
 
 
 def measure_chatty(client: Client, folder: Path) -> list[dict[str, object]]:
-    """A job that writes 100 MB in 10 s, while somebody else lists jobs."""
+    """A job that writes 100 MB in 10 s, while another user lists jobs."""
     code = folder / "chatty"
     code.mkdir()
     (code / "chatty.py").write_text(CHATTY)
@@ -224,7 +224,7 @@ def _list_seconds(client: Client, times: int, pause: float = 0.0) -> list[float]
 
 
 def _cpu_share(pid: int, seconds: float) -> float:
-    """Share of one core that a process uses while nobody asks it anything."""
+    """Share of one core that an idle process uses."""
     before = _cpu_seconds(pid)
     time.sleep(seconds)
     return (_cpu_seconds(pid) - before) / seconds

@@ -1,11 +1,11 @@
-"""What the Ray engine costs, beside Ray's own means on the same cluster: a head and two nodes in networks of their own.
+"""Overhead of the Ray engine compared with Ray itself, on the same cluster: a head and two nodes in network namespaces.
 
-- submit to first line of user code, beside Ray Jobs;
-- the logs of 8 ranks that write as fast as they can, to one reader, beside a file that is copied through one Ray actor,
+- time from submit to the first line of user code, compared with Ray Jobs;
+- logs of 8 ranks that write as fast as they can, to one reader, compared with copying a file through one Ray actor,
   both in pieces of 4 MiB;
-- all-reduce over a gang's private network (VXLAN), beside the nodes' own network.
+- all-reduce over a gang's private network (VXLAN), compared with the nodes' own network.
 
-Rounds of both sides alternate. Needs root and Ray. Run nothing else meanwhile. The last line printed is JSON.
+Both sides alternate. Needs root and Ray. Run nothing else meanwhile. The last line printed is JSON.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def main() -> None:
     if not can_make_machines():
         sys.exit("this needs root and iproute2: every node has a network of its own")
     print(f"load average at the start: {os.getloadavg()[0]:.2f}")
-    folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))  # the paths of Ray's sockets must be short
+    folder = Path(tempfile.mkdtemp(prefix="ray-", dir="/tmp"))  # Ray's sockets need short paths
     figures = []
     try:
         with running_ray(folder, has_dashboard=True) as cluster:
@@ -114,7 +114,7 @@ def _options() -> argparse.Namespace:
 
 
 class Peer:
-    """A program of Ray on the head that does something once for every line it gets, and says how long it took."""
+    """A Ray program on the head that performs its operation once per input line, and prints the seconds."""
 
     def __init__(self, cluster: RayCluster, script: str, *arguments: str) -> None:
         self._process = subprocess.Popen(
@@ -194,7 +194,7 @@ def measure_logs(cluster: RayCluster, client: Client, *, num_blocks: int, repeat
 
 
 def _read_to_end(job: Job, size: int) -> float:
-    """Read all logs in turn while they are written, until all is there; return when the first line was written."""
+    """Read all logs while they are written, until they are complete; return the time of the first line."""
     begins: list[float] = []
     read = [0] * NUM_RANKS
     while any(offset < size for offset in read):
@@ -210,7 +210,7 @@ def _read_to_end(job: Job, size: int) -> float:
 
 
 def measure_network(client: Client, folder: Path, *, repeats: int) -> list[dict[str, object]]:
-    """16 MiB all-reduce with gloo between two nodes. On this machine both ends share its cores."""
+    """All-reduce of 16 MiB with gloo between two nodes. Both share the cores of this machine."""
     code = _code(folder, "reduce", {"reduce.py": ALL_REDUCE})
 
     def seconds(network: str) -> float:
@@ -233,7 +233,7 @@ def _run(client: Client, **fields: object) -> Job:
 def _in_turn(
     ours: Callable[[], float], theirs: Callable[[], float], *, repeats: int
 ) -> tuple[list[float], list[float]]:
-    """Both sides in turn, after one round that pays for set-up."""
+    """Alternate between both sides, after one round for one-time setup."""
     ours(), theirs()
     pairs = [(ours(), theirs()) for _ in range(repeats)]
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]

@@ -1,9 +1,9 @@
-"""What the packages of a job cost: the start of a job that finds its environment, and making one of torch's size.
+"""Cost of a job's packages: start of a job whose environment exists, and building an environment of torch's size.
 
-    second start   from `start` to the end of `python -c pass`: with an environment that is there, and without one
-    making         what the log says of the build, and by hand: an empty environment and the same installer, same wheels
+    second start   from `start` to the end of `python -c pass`: with an existing environment, and without one
+    making         the build time in the log, against the same by hand: an empty environment, same installer and wheels
 
-Both sides of a figure take turns, and the first round of each counts for nothing. Wheels are made here, so nothing is
+Both sides of a figure alternate; the first round of each is not counted. Wheels are created locally, so nothing is
 downloaded. Run nothing else meanwhile. The last line printed is JSON.
 """
 
@@ -78,7 +78,7 @@ def measure(folder: Path, size: int, *, num_starts: int, num_builds: int) -> lis
 
 
 def _made(starter: Starter, number: int, **fields: Any) -> float:
-    """Seconds of a build. A variable for installers makes it another environment."""
+    """Seconds of a build. Another value of an installer variable gives a new environment."""
     os.sync()
     log = _end(starter.start(["python", "-c", "pass"], env={"PIP_ROUND": str(number)}, **fields)).log()
     took = _TOOK.search(log)
@@ -87,7 +87,7 @@ def _made(starter: Starter, number: int, **fields: Any) -> float:
 
 
 def make_wheels(folder: Path, size: int) -> list[Path]:
-    """Packages of many small files and one large one each, of bytes that do not compress."""
+    """Create packages with many small files and one large, incompressible file each."""
     folder.mkdir(parents=True)
     chance = random.Random(7)
     made = []
@@ -108,7 +108,7 @@ def make_wheels(folder: Path, size: int) -> list[Path]:
 
 
 def _by_hand(folder: Path, wheels: list[Path], uv: str | None) -> float:
-    """What somebody types, with nothing cached: `uv venv && uv pip install`, or the same with pip."""
+    """Seconds of the manual commands without a cache: `uv venv && uv pip install`, or the same with pip."""
     folder.mkdir()
     os.sync()
     place, cache = folder / "venv", folder / "cache"

@@ -1,8 +1,8 @@
-"""How fast objects move through Danlu to an S3 service, to people and to jobs, and how much memory that takes.
+"""Speed of objects through Danlu to an S3 service, for users and for jobs, and the memory that takes.
 
-Beside it, in the same run, interleaved, against the same server (`rclone serve s3`) and with the same files: obstore by
-itself, boto3 and the aws command line; then the first upload of an artifact beside MLflow's. All but obstore are in
-virtual environments of their own. Run nothing else meanwhile. The last line printed is JSON.
+Compared in the same run, alternately, with the same server (`rclone serve s3`) and the same files: plain obstore,
+boto3 and the aws command line; then the first upload of an artifact against MLflow's. All but obstore have their own
+virtual environments. Run nothing else meanwhile. The last line printed is JSON.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _settings(place: S3Place) -> dict[str, str]:
 
 
 def _make_folders(bucket: Path, rounds: int) -> None:
-    """rclone loses files when many requests make one folder at the same time, so all are there before."""
+    """Create all folders first: rclone loses files if many requests create a folder at the same time."""
     for number in range(rounds):
         for name in ("danlu/store/main/danlu", "obstore", "boto3", "aws"):
             (bucket / name / str(number)).mkdir(parents=True)
@@ -94,7 +94,7 @@ def _make_folders(bucket: Path, rounds: int) -> None:
 def measure_small(
     server: RunningServer, place: S3Place, folder: Path, *, rounds: int, options: argparse.Namespace
 ) -> list[dict[str, object]]:
-    """Files from a folder to the store and back to another folder, by each client in turn."""
+    """Copy files from a folder to the store and back to another folder, alternating between clients."""
     source = folder / "small"
     source.mkdir()
     chance = random.Random(1)
@@ -107,7 +107,7 @@ def measure_small(
     seconds: dict[tuple[str, str], list[float]] = {}
     order = list(clients)
     for number in range(rounds):
-        order.append(order.pop(0))  # nobody always comes after the same one
+        order.append(order.pop(0))  # rotate, so that no client always follows the same one
         for name in order:
             move, target = clients[name], folder / f"{name}-{number}"
             for way in ("up", "down"):
@@ -128,7 +128,7 @@ def measure_small(
 
 
 def measure_large(server: RunningServer, folder: Path, size: int) -> list[dict[str, object]]:
-    """One large file up and down, each by a program of its own, whose memory is looked at, as is the server's."""
+    """Copy one large file up and down; measure the memory of the client process and of the server."""
     file = folder / "large.bin"
     with file.open("wb") as out:
         block = random.Random(2).randbytes(MIB)
@@ -152,7 +152,7 @@ def measure_large(server: RunningServer, folder: Path, size: int) -> list[dict[s
 
 
 def measure_stage_in(server: RunningServer, place: S3Place, folder: Path, *, rounds: int) -> list[dict[str, object]]:
-    """What the others have left there becomes the input of jobs: through the server, and then past it by grants."""
+    """Use the stored files as inputs of jobs: through the server, then directly by grants."""
 
     def peer_small(target: Path) -> float:
         return _script("obstore_small.py", Path(sys.executable), place)("down", "obstore/0", target)
@@ -232,7 +232,7 @@ def _last_json(command: list[str], env: dict[str, str]) -> dict[str, float]:
 
 
 def _environment(name: str, package: str) -> Path:
-    """The Python of a virtual environment that has the package."""
+    """Return the Python of a virtual environment with this package."""
     home = PEERS / name
     python = home / "bin" / "python"
     ready = home / package
@@ -257,7 +257,7 @@ def _memory(pid: int, name: str) -> int:
 
 
 def _forget_peak(pid: int) -> None:
-    """Let the peak be counted from now on."""
+    """Reset the peak memory of a process."""
     Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 

@@ -1,8 +1,8 @@
-"""float32 beside bf16: whole training steps of two shapes, and adaptive precision on a small real task.
+"""float32 against bf16: whole training steps of two shapes, and adaptive precision on a small real task.
 
     python benchmarks/precision.py --quick
 
-The gates were set for a CPU with AMX; the report says which instructions this one has. The last line is JSON.
+The gates are for a CPU with AMX; the report names the instructions of this one. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def image_batch(layout: torch.memory_format) -> torch.Tensor:
 
 
 def task(seeds: int, epochs: int) -> list[dict[str, Any]]:
-    """Points of accuracy that each policy costs against float32, averaged over seeds."""
+    """Points of accuracy that each policy loses against float32, averaged over seeds."""
     if not has_digits():
         return [figure("points_of_accuracy_lost", None, 0.3, 0.3, MISSING, is_upper=True)]
     never = [train(TimeWindow(start=epochs), seed, epochs) for seed in range(seeds)]

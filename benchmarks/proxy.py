@@ -1,9 +1,9 @@
-"""The proxy to endpoints, beside direct access and nginx as the proxy. The last line printed is JSON.
+"""The proxy to endpoints, compared with direct access and with nginx as the proxy. The last line printed is JSON.
 
-An nginx with a large file runs on this machine and in a job. Measured are: bytes per second of downloads through Danlu
-divided by those through an nginx with the settings of the guide; what Danlu adds to the p95 of a small request on
-a kept connection; how much of a core the server works while 200 WebSockets are open and silent, less what it works
-without them. Run nothing else meanwhile.
+An nginx with a large file runs on this machine and in a job. Measures: bytes per second of downloads through Danlu,
+divided by those through an nginx with the settings of the guide; the time that Danlu adds to the p95 of a small request
+on a kept connection; the share of a core that the server uses for 200 open, idle WebSockets, minus what it uses without
+them. Run nothing else meanwhile.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ PROXY = (
 
 
 class Way(NamedTuple):
-    """Where a client connects, and what it says."""
+    """The address and headers of a client."""
 
     name: str
     port: int
@@ -120,7 +120,7 @@ def nginx(folder: Path, port: int, *, inside: str, size: int = 0) -> Iterator[No
 
 
 def _in_job(size: int) -> str:
-    """The same origin in a job, and the WebSockets beside it."""
+    """Return a command that runs the same origin and the WebSocket server in a job."""
     conf = ORIGIN.format(folder="/tmp/o", port=8080, user="", inside=FILES.replace("{folder}", "/tmp/o"))
     return (
         f"mkdir -p /tmp/o/files; echo small > /tmp/o/files/small; truncate -s {size} /tmp/o/files/large\n"
@@ -148,7 +148,7 @@ def _status(way: Way) -> int:
 
 
 def _speed(way: Way, size: int, *, rounds: int) -> float:
-    """Bytes per second, the median of some downloads."""
+    """Bytes per second, the median of several downloads."""
     return statistics.median(_download(way, size) for _ in range(rounds))
 
 
@@ -180,7 +180,7 @@ def _p95(way: Way, number: int) -> float:
 
 
 def _idle_share(server: RunningServer, way: Way, *, seconds: float, number: int = 200) -> float:
-    """Share of a core that open, silent WebSockets cost."""
+    """Share of a core used by open, idle WebSockets."""
     without = _work(server, seconds)
     with ExitStack() as stack:
         for _ in range(number):

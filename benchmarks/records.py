@@ -37,7 +37,7 @@ from memory import TIMED_OUT, peak_while_running  # noqa: E402
 
 DELAY_US = 5000
 RUN_SECONDS = 90
-"""What takes longer than this for two epochs hangs: it is left out from then on."""
+"""A pipeline that takes longer than this for two epochs hangs, and is skipped from then on."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Pipeline:
     environment: str
     module: str
     function: str = "open_pipeline"
-    where: str = "warm"  # or "slow": below the file system that lets reads wait
+    where: str = "warm"  # or "slow": on the file system with delayed reads
 
 
 PIPELINES = [
@@ -178,14 +178,14 @@ def python_of(venvs: Path, name: str) -> Path:
 
 
 def make_environment(venvs: Path, name: str, *, refresh: bool) -> str:
-    """Make a virtual environment unless it is there; return why it could not be made."""
+    """Create a virtual environment unless it exists; return an error if that failed."""
     done = venvs / f"{name}.installed"
     if done.is_file() and not (name == "ours" and refresh):
         return ""
     print(f"installing {name} ...", file=sys.stderr, flush=True)
     venvs.mkdir(parents=True, exist_ok=True)
     subprocess.run([sys.executable, "-m", "venv", str(venvs / name)], check=True)
-    ours = ["-c", str(ROOT / "constraints.txt")] if name == "ours" else []  # others have needs of their own
+    ours = ["-c", str(ROOT / "constraints.txt")] if name == "ours" else []  # other environments need other versions
     pip = [str(python_of(venvs, name)), "-m", "pip", "install", "-q", *ours]
     commands = [[*pip, *REQUIREMENTS[name]]]
     for package in WITHOUT_DEPENDENCIES.get(name, []):
@@ -202,7 +202,7 @@ def make_environment(venvs: Path, name: str, *, refresh: bool) -> str:
 
 
 def make_data(folder: Path, count: int) -> Path:
-    """Make photos, and shards of them as they are and with restart markers."""
+    """Create photos, and shards of them, unchanged and with restart markers."""
     python = str(python_of(folder / "venvs", "ours"))
     data = folder / f"data-{count}"
     code = (
@@ -219,7 +219,7 @@ def make_data(folder: Path, count: int) -> Path:
 
 
 class SlowStorage:
-    """The data once more, below a file system where each read waits."""
+    """A second mount of the data through a file system that delays each read."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
@@ -285,8 +285,8 @@ def run_turns(
 
 
 def run_one(pipeline: Pipeline, place: Path, folder: Path, *extra: str) -> tuple[Measured | None, str]:
-    """Return what was measured, or why nothing was."""
-    cold = ["--cold"] if pipeline.where == "slow" else []  # nothing is cached there: a warm-up would only take time
+    """Return the measurement, or the reason why there is none."""
+    cold = ["--cold"] if pipeline.where == "slow" else []  # nothing is cached there, so a warm-up would only take time
     command = [str(python_of(folder / "venvs", pipeline.environment)), str(PARTS / "run_one.py")]
     output, peak = peak_while_running(
         [*command, pipeline.module, pipeline.function, str(place), *extra, *cold], 600 if extra else RUN_SECONDS
@@ -315,7 +315,7 @@ def run_starving(folder: Path, data: Path, repeats: int) -> list[float]:
 def make_figures(
     turns: list[dict[str, Measured]], starving: list[float], missing: dict[str, str]
 ) -> list[dict[str, object]]:
-    """Return a figure per row; one that could not be measured has no value, and says why."""
+    """Return a figure per row; one that was not measured has no value, and a reason."""
     environments = {pipeline.name: pipeline.environment for pipeline in PIPELINES}
 
     def why(pipeline: str) -> str:

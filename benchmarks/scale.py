@@ -1,8 +1,8 @@
-"""How one server behaves as nodes and jobs become many. Nodes are simulated; server, database and requests are real.
+"""Behaviour of one server as nodes and jobs grow. Nodes are simulated; server, database and requests are real.
 
-Every node has two tasks with half of its devices each, so that the cluster is full; half of the tasks are jobs of one
-task, the others gangs of four. Then somebody lists jobs and submits new ones, every second of which must wait. Figures
-without a gate are only told. Run nothing else meanwhile. The last line printed is JSON.
+Every node has two tasks with half of its devices each, so the cluster is full; half of the tasks are jobs of one task,
+the others gangs of four. Then a user lists jobs and submits new ones, every second of which must wait. Figures without
+a gate are for information only. Run nothing else meanwhile. The last line printed is JSON.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HALF_A_NODE = {"device": "npu:4"}
 LIST_SECONDS, DECISION_SECONDS = 0.1, 1.0
 QUIET_SECONDS = 15.0
 SHM_COUNTER = 8
-"""Where the shared memory of SQLite's log counts transactions: https://sqlite.org/walformat.html."""
+"""Offset of the transaction counter in the shared memory of SQLite's log: https://sqlite.org/walformat.html."""
 
 
 @dataclass(frozen=True)
@@ -53,23 +53,23 @@ class Size:
 
 @dataclass(frozen=True)
 class Seen:
-    """What was measured at one size."""
+    """Measurements at one size."""
 
     size: Size
     num_jobs: int
     fill_seconds: float
     tick_seconds: float
-    """Median of looks while nothing changes."""
+    """Median of scheduler ticks while nothing changes."""
 
     tick_p95_seconds: float
     cpu_share: float
-    """Of one core, while nothing changes and nobody asks."""
+    """Share of one core while nothing changes and there are no requests."""
 
     writes_per_second: float
     list_p95_seconds: float
     submit_p95_seconds: float
     decision_p95_seconds: float
-    """From the begin of a submit until somebody can read that it starts, or why it waits."""
+    """From the start of a submit until a client can read that the job starts, or why it waits."""
 
     memory_bytes: int
 
@@ -100,7 +100,7 @@ def _options() -> argparse.Namespace:
 
 
 def measure(size: Size, *, num_probes: int) -> Seen:
-    """Fill a cluster of this size, leave it alone for a while, then ask it things."""
+    """Fill a cluster of this size, leave it idle for a while, then send requests."""
     folder = Path(tempfile.mkdtemp(prefix="danlu-scale-"))
     ticks = folder / "ticks"
     server = RunningServer(folder / "data", "--engine", "simulated", within=(sys.executable, str(TIMED_SERVER)))
@@ -133,7 +133,7 @@ def measure(size: Size, *, num_probes: int) -> Seen:
 
 
 def fill(client: Client, size: Size) -> int:
-    """Submit what fills the cluster and what waits; return the number of jobs once all is as it is to be."""
+    """Submit the running and the queued jobs; return their number when all are in place."""
     num_gangs = size.tasks // 2 // GANG
     num_singles = size.tasks - num_gangs * GANG
     running = _submit_many(client, [GANG] * num_gangs + [1] * num_singles)
@@ -161,7 +161,7 @@ class Quiet:
 
 
 def leave_alone(server: RunningServer, ticks: Path) -> Quiet:
-    """What the server does while nothing happens."""
+    """Measure the server while it is idle."""
     time.sleep(5.0)
     known, used, written = len(ticks.read_text().splitlines()), server.cpu_seconds(), _transactions(server)
     time.sleep(QUIET_SECONDS)
@@ -174,7 +174,7 @@ def leave_alone(server: RunningServer, ticks: Path) -> Quiet:
 
 
 def list_seconds(client: Client, times: int) -> list[float]:
-    """Page after page of 100 jobs, over several looks of the scheduler."""
+    """List pages of 100 jobs, over several ticks of the scheduler."""
     taken = []
     for _ in range(times):
         began = time.perf_counter()
@@ -185,7 +185,7 @@ def list_seconds(client: Client, times: int) -> list[float]:
 
 
 def submit_some(client: Client, times: int) -> tuple[list[float], list[float]]:
-    """Submit one after the other; how long the answers took, and how long the first decisions."""
+    """Submit in sequence; return the times until the answers, and until the first decisions."""
     answered, decided, jobs = [], [], []
     for number in range(times):
         wanted = {"resources": HALF_A_NODE} if number % 2 else {}
@@ -217,7 +217,7 @@ def gates(seen: Sequence[Seen]) -> list[dict[str, object]]:
 
 
 def slopes(seen: Sequence[Seen]) -> list[dict[str, object]]:
-    """By which power of the size a figure grows: 0 not at all, 1 in proportion."""
+    """Exponent by which a figure grows with the size: 0 is constant, 1 is proportional."""
     by_nodes = [one for one in seen if one.size.waiting == 0 and one.size.nodes <= 1000]
     by_jobs = [one for one in seen if one.size.nodes == 1000]
     figures = []
@@ -246,7 +246,7 @@ def _told(one: Seen) -> str:
 
 
 def _transactions(server: RunningServer) -> int:
-    """How many transactions the database has written, modulo 2^32."""
+    """Return the number of transactions that the database has written, modulo 2^32."""
     shared = (server.data_dir / "server" / "danlu.db-shm").read_bytes()
     counter: int = struct.unpack_from("=I", shared, SHM_COUNTER)[0]
     return counter

@@ -1,8 +1,8 @@
-"""The scheduling policy on a large cluster that does not exist: the real code, only nodes and time are made up.
+"""The scheduling policy on a large simulated cluster: real code, simulated nodes and time.
 
-Prints how many placements it decides in a second of processor time, how full the cluster is, how long jobs of each size
-wait, what one look at the queue costs as nodes and queue grow, and how long a 64-node job waits behind a stream of
-1-node jobs, against the bound that docs/guide/scheduling.md states. The last line printed is JSON.
+Prints the placements decided per second of CPU time, the utilization of the cluster, the waiting time of jobs by size,
+the cost of one tick as nodes and queue grow, and how long a 64-node job waits behind a stream of 1-node jobs, against
+the bound stated in docs/guide/scheduling.md. The last line printed is JSON.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ SIZES = {
 
 @dataclass(frozen=True)
 class Work:
-    """A job as the simulation knows it: what the policy sees, and how long it will really run."""
+    """A simulated job: its description for the policy, and its real running time."""
 
     job: QueuedJob
     num_devices: int
@@ -72,7 +72,7 @@ class Result:
 
 
 class Simulation:
-    """Time goes from event to event; whatever happened within a tick is decided on at once, as the loop does."""
+    """Discrete-event simulation; events within a tick are decided together, as in the scheduling loop."""
 
     def __init__(self, num_nodes: int, quotas: Quotas) -> None:
         self.state = SchedulingState([empty_node(info) for info in make_nodes(num_nodes)], quotas)
@@ -94,7 +94,7 @@ class Simulation:
         self._at(work.submitted, "submit", work.job.id)
 
     def run(self, until: float = float("inf"), stop_when: str = "", budget_seconds: float = float("inf")) -> Result:
-        """Go on until nothing is left, a time has come, a job has started, or the policy has used its budget."""
+        """Run until no events are left, `until` is reached, job `stop_when` has started, or the budget is used up."""
         while self._events and self._events[0][0] <= until and stop_when not in self.waits:
             if self.result.policy_seconds > budget_seconds:
                 break
@@ -132,7 +132,7 @@ class Simulation:
     def _end(self, job_id: str) -> None:
         ran = self._now - self._started.get(job_id, float("inf"))
         if job_id in self._stopping or ran + 1e-3 < self._left[job_id]:
-            return  # it was told to make room, or this was the end that an earlier attempt would have had
+            return  # it was preempted, or this event belongs to an earlier attempt
         self._leave(job_id)
 
     def _stopped(self, job_id: str) -> None:
@@ -172,14 +172,14 @@ def make_nodes(count_: int) -> Iterator[NodeInfo]:
 
 
 def make_quotas(num_nodes: int) -> Quotas:
-    """Each project has its part of the cluster; some people in them have less."""
+    """Each project has a share of the cluster; some users have a lower quota."""
     part = num_nodes * DEVICES_PER_NODE // NUM_PROJECTS
     users = {(project, project * 100): {"npu": part // 2} for project in range(1, NUM_PROJECTS + 1)}
     return Quotas({project: {"npu": part} for project in range(1, NUM_PROJECTS + 1)}, users)
 
 
 def make_work(num_jobs: int, *, num_nodes: int, seed: int, backlog: float, load: float) -> Iterator[Work]:
-    """A backlog at the start, and then a stream that would keep `load` of the devices busy."""
+    """Yield a backlog at the start, then a stream that would keep `load` of the devices busy."""
     chance = random.Random(seed)
     shapes = list(SIZES)
     specs: dict[object, JobSpec] = {}
@@ -261,7 +261,7 @@ def measure_throughput(num_nodes: int, num_jobs: int, budget_seconds: float) -> 
 
 
 def measure_ticks(base_nodes: int, base_jobs: int) -> list[dict[str, object]]:
-    """One look at a full cluster with a long queue, as both grow: the exponent of its cost."""
+    """Exponents of the cost of one tick on a full cluster with a long queue, as nodes and queue grow."""
     by_nodes = [(factor, tick_seconds(base_nodes * factor, base_jobs)) for factor in (1, 2, 4)]
     by_queue = [(factor, tick_seconds(base_nodes, base_jobs * factor)) for factor in (1, 2, 4)]
     for name, found in (("nodes", by_nodes), ("queue", by_queue)):
@@ -289,7 +289,7 @@ def tick_seconds(num_nodes: int, num_jobs: int) -> float:
 
 
 def slope(found: list[tuple[int, float]]) -> float:
-    """The exponent by which cost grows with size, over the whole range."""
+    """Exponent by which cost grows with size, over the whole range."""
     from math import log
 
     (first, cheap), (last, dear) = found[0], found[-1]
@@ -297,7 +297,7 @@ def slope(found: list[tuple[int, float]]) -> float:
 
 
 def measure_bound(num_nodes: int = 128) -> list[dict[str, object]]:
-    """A 64-node job behind a stream of 1-node jobs that never ends. Worst of several streams; all have a time limit."""
+    """A 64-node job behind an endless stream of 1-node jobs: the worst of several streams. All have a time limit."""
     longest = 3600.0
     ratios = []
     for seed in range(5):

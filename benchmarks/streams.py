@@ -1,7 +1,7 @@
-"""What followers cost: server CPU with 1, 100 and 500 followers of one running job, and how late its lines are.
+"""Cost of followers: server CPU with 1, 100 and 500 followers of one running job, and the delay of its lines.
 
-The followers are sockets of one other process, and only the CPU time of the server's process is counted. They belong to
-several people, as those of a team do. Run nothing else meanwhile. The last line printed is JSON.
+The followers are sockets of one other process; only the CPU time of the server process is counted. They belong to
+several users, as in a team. Run nothing else meanwhile. The last line printed is JSON.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from danlu.wire.auth import SignIn
 COUNTS = (1, 100, 500)
 NUM_PEOPLE = 10
 NUM_TIMED = 20
-"""Of so many followers every line is read and its age noted; the others only count bytes."""
+"""Number of followers that read every line and record its age; the others only count bytes."""
 
 LINES_PER_SECOND = 10
 PRINTS = f"python3 -u -c 'import time\nwhile True: print(time.time()); time.sleep({1 / LINES_PER_SECOND})'"
@@ -84,13 +84,13 @@ def measure(server: RunningServer, client: Client, *, repeats: int, seconds: flo
 
 
 def _person(server: RunningServer, client: Client, number: int) -> str:
-    """An API key of somebody who may look at the job."""
+    """Return an API key of a user who may view the job."""
     link = client.people.invite(f"follower-{number}", project="default", role="viewer")
     return sign_in(server.url, SignIn(token=parse_link(link.url).token), key_name="bench").api_key
 
 
 def _follow(server: RunningServer, job: Job, keys: list[str], count: int, seconds: float) -> tuple[float, list[float]]:
-    """Share of a core that the server's process uses, and the ages of lines when they arrive."""
+    """Return the share of a core that the server process uses, and the ages of lines on arrival."""
     ours, theirs = multiprocessing.Pipe()
     target = f"/api/v1/jobs/{job.id}/logs?follow=true&tail=0"
     process = multiprocessing.get_context("spawn").Process(
@@ -112,7 +112,7 @@ def _follow(server: RunningServer, job: Job, keys: list[str], count: int, second
 
 
 def run_followers(pipe: Connection, url: str, target: str, keys: list[str], count: int) -> None:
-    """The other process: open the streams, say so, and note what comes between "measure" and "end"."""
+    """Entry point of the other process: open the streams, report that, and measure between "measure" and "end"."""
     asyncio.run(_followers(pipe, url, target, keys, count))
 
 
@@ -130,7 +130,7 @@ async def _followers(pipe: Connection, url: str, target: str, keys: list[str], c
         follower = Follower(loop.create_future(), request.encode(), note)
         await loop.create_connection(lambda follower=follower: follower, address.hostname, address.port)
         made.append(follower)
-        if number % 50 == 49:  # those who come at once would wait in a row, and that is not what is measured
+        if number % 50 == 49:  # simultaneous connections would queue up, which is not to be measured
             await asyncio.gather(*(one.is_open for one in made))
     await asyncio.gather(*(one.is_open for one in made))
     pipe.send("open")
@@ -143,7 +143,7 @@ async def _followers(pipe: Connection, url: str, target: str, keys: list[str], c
 
 
 class Follower(asyncio.Protocol):
-    """A stream that is open. Cheap: the machine is shared with the server."""
+    """An open stream. Cheap, as it shares the machine with the server."""
 
     def __init__(self, is_open: asyncio.Future[None], request: bytes, note_age: Callable[[float], None] | None) -> None:
         self.is_open, self._request, self._note_age = is_open, request, note_age
@@ -160,7 +160,7 @@ class Follower(asyncio.Protocol):
             head, _, data = data.partition(b"\r\n\r\n")
             assert head.startswith(b"HTTP/1.1 200"), head
             self.is_open.set_result(None)
-        self.num_lines += data.count(b"\\n")  # in JSON: each line of the job ends so
+        self.num_lines += data.count(b"\\n")  # in JSON; ends each line of the job
         if self._note_age is None:
             return
         now = time.time()

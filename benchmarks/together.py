@@ -1,11 +1,11 @@
-"""Records, less precision and the exchange together: whole training on two hosts beside plain PyTorch.
+"""Records, lower precision and the exchange combined: whole training on two hosts, compared with plain PyTorch.
 
     python benchmarks/together.py --quick
 
-A ResNet-50, a ResNeXt-50 and a small detector train on photographs, two hosts with two ranks each (network namespaces
-joined by one link; needs root). Plain PyTorch reads files, computes in float32 and exchanges by DDP. Each part alone
-replaces one of these, and all together replace all three: what they gain is divided by the product of the parts' gains.
-Modes take turns inside one launch; a ratio is taken within a turn. The last line is JSON.
+A ResNet-50, a ResNeXt-50 and a small detector train on photographs, on two hosts with two ranks each (network
+namespaces joined by one link; needs root). Plain PyTorch reads files, computes in float32 and exchanges by DDP. Each
+part alone replaces one of these, and "together" replaces all three: its gain is divided by the product of the parts'
+gains. Modes alternate inside one launch; ratios are computed per round. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FOLDER = Path(__file__).resolve().parents[1] / ".bench" / "together"
 RANKS_PER_HOST = 2
 BATCH = 8
 GATE, GOAL = 0.8, 0.95
-"""Of the product of what the parts gain alone."""
+"""As shares of the product of the gains of the parts."""
 
 
 def main() -> None:
@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def together_figures(name: str, measured: dict[str, Any]) -> list[Figure]:
-    """The share of the product with its gate, and what every part gains for comparison."""
+    """Return the share of the product with its gate, and the gain of every part for comparison."""
     rates, gains = measured["rates"], measured["gains"]
     note = f"plain PyTorch {rates['native']:.2f} images/s and rank; {measured['precision']}"
     found = [Figure(f"together_of_product_{name}_2x2", measured["of_product"], GATE, GOAL, note=note)]

@@ -27,7 +27,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 PARTS = HERE / "tokens"
 RUN_SECONDS = 120
-"""What takes longer than this for a warm-up and 5 s hangs: it is left out from then on."""
+"""A loader that takes longer than this for a warm-up and 5 s hangs, and is skipped from then on."""
 
 # name -> environment
 LOADERS = {
@@ -108,7 +108,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def make_environment(venvs: Path, name: str) -> str:
-    """Make a virtual environment unless it is there; return why it could not be made."""
+    """Create a virtual environment unless it exists; return an error if that failed."""
     done = venvs / f"{name}.installed"
     if done.is_file():
         return ""
@@ -125,7 +125,7 @@ def make_environment(venvs: Path, name: str) -> str:
 
 
 def run(name: str, folder: Path, data: Path, *extra: str) -> tuple[float | None, str]:
-    """Return tokens per second, or why nothing was measured."""
+    """Return tokens per second, or the reason why nothing was measured."""
     python = str(folder / "venvs" / LOADERS[name] / "bin" / "python") if LOADERS[name] else sys.executable
     command = [python, str(PARTS / "run_one.py"), name, str(data), *extra]
     limit = 600 if extra else RUN_SECONDS
@@ -143,7 +143,7 @@ def run(name: str, folder: Path, data: Path, *extra: str) -> tuple[float | None,
 
 
 def make_figures(turns: list[dict[str, float]], missing: dict[str, str]) -> list[dict[str, object]]:
-    """Return a figure per ratio; one that could not be measured has no value, and says why."""
+    """Return a figure per ratio; one that was not measured has no value, and a reason."""
     figures: list[dict[str, object]] = []
     for name, ours, theirs, gate, goal in RATIOS:
         ratios = [turn[ours] / turn[theirs] for turn in turns if ours in turn and theirs in turn]

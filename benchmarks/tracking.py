@@ -1,7 +1,7 @@
-"""How fast runs are tracked: in the script, at the server, and when people look at them.
+"""Speed of experiment tracking: in the script, at the server, and when users look at runs.
 
-Beside it, in the same run: MLflow's HTTP server on SQLite, and, for the script's half (tracking/log_speed.py), W&B
-offline and tensorboardX, in a virtual environment of their own. Run nothing else meanwhile. The last line printed is
+Compared in the same run with MLflow's HTTP server on SQLite and, for the script (tracking/log_speed.py), with W&B
+offline and tensorboardX, in a separate virtual environment. Run nothing else meanwhile. The last line printed is
 JSON.
 """
 
@@ -105,7 +105,7 @@ def _options() -> argparse.Namespace:
 def measure_durable(
     server: RunningServer, peer: Mlflow | None, folder: Path, *, repeats: int, quick: bool
 ) -> list[dict[str, Any]]:
-    """Points per second that are on the server's disk, from four clients at once."""
+    """Points per second stored on the server's disk, from four clients at once."""
     num_ours, num_theirs = (500_000, 5_000) if quick else (1_000_000, 10_000)
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parent / "src"), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, str(HERE / "tracking" / "send.py"), server.url, server.api_key, str(folder)]
@@ -157,7 +157,7 @@ def _rates(
 
 
 def fill(database_file: Path) -> None:
-    """10,000 runs with three metrics and two hyperparameters each, straight in our tables."""
+    """Insert 10,000 runs with three metrics and two hyperparameters each directly into our tables."""
     database = Database(sqlite_url(database_file))
     now = datetime.now(timezone.utc)
     with database.writing() as session:
@@ -200,7 +200,7 @@ def _values(number: int) -> tuple[float, float, float]:
 def measure_looking(
     client: Client, server: RunningServer, peer: Mlflow | None, *, repeats: int
 ) -> list[dict[str, Any]]:
-    """A page of 10,000 runs, plain and filtered, and a series of a million points as 2,000."""
+    """A page of 10,000 runs, plain and filtered, and a series of a million points reduced to 2,000."""
     run = _send_long(client, server)
     plain = _times(repeats, lambda: len(list(client.runs.list(limit=100))), 100)
     text = "metrics.val.acc > 0.5 and hparams.optimizer = 'adam'"
@@ -237,7 +237,7 @@ def measure_looking(
 
 
 def _send_long(client: Client, server: RunningServer) -> str:
-    """One run with a series of a million points, sent as a client sends it."""
+    """Send one run with a series of a million points, in a client's format."""
     run, name = journal.new_run_id(), journal.new_journal_id()
     header = {"run": run, "name": "long", "created_at": time.time(), "branch": 1, "writer": "process"}
     pack = journal.row_struct(1).pack
@@ -269,7 +269,7 @@ def _times(repeats: int, look: Any, expected: int) -> list[float]:
         found = look()
         taken.append(time.perf_counter() - began)
         assert found == expected, (found, expected)
-    return taken[1:]  # the first one warms up
+    return taken[1:]  # the first one is a warm-up
 
 
 def _spread(values: list[float]) -> str:

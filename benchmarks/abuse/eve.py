@@ -1,4 +1,4 @@
-"""Eve: `eve.py hold|submit URL KEY NUM_SUBMITS`. Prints a line for each event, until she is ended."""
+"""Eve: `eve.py hold|submit URL KEY NUM_SUBMITS`. Prints a line for each event, until terminated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUM_SENDERS = 32
 
 
 def hold(client: Client, url: str, key: str) -> None:
-    """Open everything that may be open, and read none of it."""
+    """Open as many connections as allowed, and read none of them."""
     job = client.jobs.submit(
         name="endless", command=f"truncate -s {LOG_BYTES} /dev/stdout; while :; do seq 100000; sleep 0.1; done"
     )
@@ -48,7 +48,7 @@ def hold(client: Client, url: str, key: str) -> None:
 
 
 def submit(client: Client, num_submits: int) -> None:
-    """Submit as fast as the server lets her, from many threads."""
+    """Submit as fast as the server accepts, from many threads."""
     answers: Counter[str] = Counter()
     lock = threading.Lock()
 
@@ -78,7 +78,7 @@ def submit(client: Client, num_submits: int) -> None:
 
 
 def _send_bodies(url: str, key: str, answers: Counter[str]) -> None:
-    """Send long bodies to routes that do not take them, with and without credentials, again and again."""
+    """Repeatedly send long bodies to routes that do not accept them, with and without credentials."""
     number = 0
     while True:
         number += 1
@@ -94,7 +94,7 @@ def _send_bodies(url: str, key: str, answers: Counter[str]) -> None:
 
 
 def _big_run(client: Client) -> str:
-    """A run whose export is longer than what a connection holds."""
+    """Create a run whose export exceeds the buffers of a connection."""
     run, name = journal.new_run_id(), journal.new_journal_id()
     header = {"run": run, "name": "big", "created_at": time.time(), "branch": 1, "writer": "process", "rank": 0}
     data = journal.file_header(name) + journal.encode_run(header)

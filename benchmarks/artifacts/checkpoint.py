@@ -1,4 +1,4 @@
-"""Checkpoints for benchmarks: the same bytes every time, and a next one that differs in a stated share of them."""
+"""Checkpoints for benchmarks: reproducible bytes, and a next checkpoint that differs in a given share of them."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import BinaryIO
 
 PIECE = 1 << 20
 SPACING = 48 << 20
-"""One place that differs for every so many bytes: about a layer of a large model."""
+"""Distance of changed places: about a layer of a large model."""
 
 INSERTED = 0.1
-"""The share of the changed bytes that are put in between, as when a layer or an index grows."""
+"""Share of the changed bytes that are inserted, as when a layer or an index grows."""
 
 
 def write_checkpoint(path: Path, size: int, *, seed: int | str = 1) -> None:
-    """Bytes that cannot be told from trained weights: each piece has its own."""
+    """Write random bytes, which resemble trained weights; each piece is different."""
     with path.open("wb") as file:
         for begin in range(0, size, PIECE):
             file.write(random.Random(f"{seed} {begin}").randbytes(min(PIECE, size - begin)))
 
 
 def write_next(old: Path, new: Path, *, share: float, spacing: int = SPACING, seed: int = 2) -> dict[str, int]:
-    """Copy a checkpoint, with `share` of its bytes replaced or new, in places that are spread over it.
+    """Copy a checkpoint, with `share` of its bytes replaced or inserted at places spread over it.
 
-    Every fifth place also gets bytes put in, so that everything behind it moves.
+    Every fifth place also inserts bytes, which moves everything after it.
     """
     size = old.stat().st_size
     num_places = max(3, size // spacing)

@@ -1,7 +1,6 @@
-"""The first upload of an artifact that the server has nothing of, beside MLflow's `log_artifact`, in turn.
+"""First upload of an artifact that is new to the server, against MLflow's `log_artifact`, alternately.
 
-Every side of every round has a file of its own: nothing of it has been sent before. Both servers keep files in a local
-folder.
+Every side uses a new file in every round, so nothing was sent before. Both servers store files in a local folder.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ GATE, GOAL = 1.0, 1.5
 def measure_first_upload(
     folder: Path, size: int, rounds: int, *, ways: Sequence[str] = tuple(WAYS)
 ) -> list[dict[str, Any]]:
-    """For each way the median of the rounds' ratios: how many times faster than MLflow."""
+    """Return for each way how many times faster than MLflow it is, the median over rounds."""
     folder.mkdir()
     server = RunningServer(folder / "data").start()
     ratios: dict[str, list[float]] = {way: [] for way in ways}
@@ -59,7 +58,7 @@ def _round(
         path = folder / side / "model.pt"
         path.parent.mkdir(parents=True)
         write_checkpoint(path, size, seed=number * len(sides) + sides.index(side))
-        os.sync()  # what the others have not written to the disk yet would be written at this one's cost
+        os.sync()  # else the next side would pay for pending writes of this one
         if side == "mlflow":
             seconds[side] = peer_seconds("mlflow_peer.py", url, [path])[0]
         else:

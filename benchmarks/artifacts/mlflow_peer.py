@@ -1,6 +1,6 @@
-"""MLflow's half: `log_artifact` through its HTTP server, which keeps the files in a folder. All bytes are sent.
+"""The MLflow side: `log_artifact` through its HTTP server, which stores files in a folder. Sends all bytes.
 
-mlflow_peer.py URL FILE...     logs the files one after the other, each to a run of its own; prints JSON: their seconds
+mlflow_peer.py URL FILE...     logs the files in sequence, each to its own run; prints their seconds as JSON
 """
 
 from __future__ import annotations

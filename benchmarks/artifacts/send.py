@@ -1,4 +1,4 @@
-"""One upload or download with Danlu's client, in a process of its own; prints JSON with seconds, bytes and memory."""
+"""One upload or download with Danlu's client, in a separate process; prints seconds, bytes and memory as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Danlu's and the peers' sides of an upload, each in a process of its own."""
+"""The sides of an upload, Danlu and its peers, each in a separate process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def send(server: RunningServer, what: str, name: str, path: Path) -> dict[str, A
 
 @contextmanager
 def mlflow_server(folder: Path) -> Iterator[str]:
-    """MLflow's server, which passes artifacts on to a folder of its own."""
+    """Run MLflow's server, which stores artifacts in its own folder."""
     folder.mkdir()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -55,7 +55,7 @@ def mlflow_server(folder: Path) -> Iterator[str]:
 
 
 def peer_seconds(script: str, argument: str, files: list[Path]) -> list[float]:
-    """How long a peer takes for each file, one after the other."""
+    """Return a peer's seconds for each file, in sequence."""
     command = [trackers_python(), str(HERE / script), argument, *map(str, files)]
     env = {**os.environ, "MLFLOW_DISABLE_TELEMETRY": "true", "DO_NOT_TRACK": "true"}
     said = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True)

@@ -1,6 +1,6 @@
-"""W&B's half: an artifact with one file, offline. It reads the file for its MD5 and copies it; nothing is sent.
+"""The W&B side: an artifact with one file, offline. Reads the file for its MD5 and copies it; sends nothing.
 
-wandb_peer.py FOLDER FILE...     logs the files one after the other as versions; prints JSON: seconds of each
+wandb_peer.py FOLDER FILE...     logs the files in sequence as versions; prints the seconds of each as JSON
 """
 
 from __future__ import annotations

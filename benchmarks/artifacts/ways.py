@@ -1,10 +1,10 @@
-"""The ways in which users bring an artifact to the server, each timed until the version is there.
+"""The ways to upload an artifact, each timed until the version exists on the server.
 
-sdk     `client.artifacts.send` in a process of its own
+sdk     `client.artifacts.send` in a separate process
 track   `track.artifact(...).add_file(...).upload()` beside a server: the companion sends
 sync    `track.artifact(...).add_file(...)` with no server, then `danlu sync`
 job     the same script in a job: the node sends
-The last three also copy the file beside the run first, which is a part of what the user waits for.
+The last three also copy the file to the run's folder first; users wait for that, so it is included.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ WAYS: dict[str, Callable[[RunningServer, str, Path, Path], float]] = {
 
 
 def measured(way: str, server: RunningServer, name: str, path: Path, work: Path) -> float:
-    """Seconds; what the way has written in its folder is deleted."""
+    """Return seconds; deletes the files of the way."""
     work.mkdir(parents=True)
     try:
         return WAYS[way](server, name, path, work)

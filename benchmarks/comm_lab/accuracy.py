@@ -1,4 +1,4 @@
-"""Does a lossy wire cost accuracy? The same training with exact and with rounded gradients, on a small real task."""
+"""Accuracy lost by a lossy wire format: the same training with exact and rounded gradients, on a small real task."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from comm_lab.torch_hooks import register
 from danlu_accel import comm
 
 WIRES = get_args(comm.WireFormat)
-ONE_BUCKET_MIB = 64  # PowerSGD takes no more on gloo
+ONE_BUCKET_MIB = 64  # PowerSGD supports only one bucket on gloo
 BATCH = 16  # per rank
 LEARNING_RATE = 0.05
 
 
 def measure_accuracy(wires: list[str], seeds: int, epochs: int) -> dict[str, Any]:
-    """Return the mean test accuracy over `seeds` trainings of every wire format, ours or a hook of torch's."""
+    """Return the mean test accuracy over `seeds` trainings for every wire format, ours or a hook of torch."""
     torch.set_num_threads(1)
     found: dict[str, list[float]] = {wire: [] for wire in wires}
     for seed in range(seeds):

@@ -1,4 +1,4 @@
-"""The figures the lab must show, with the least that counts (gate) and what we aim for (goal)."""
+"""Figures of the lab, with the required value (gate) and the intended one (goal)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number. A `value` of None was not measured, and `note` says why.
+    """One measured number. If `value` is None it was not measured, and `note` says why.
 
-    Without `gate` and `goal` it is told for comparison only.
+    Without `gate` and `goal` it is for comparison only.
     """
 
     name: str
@@ -61,14 +61,14 @@ AGAINST_HOOKS = {
     ("int8", "fp16_hook", 2): (2.97, 2.0, 2.3),
     ("int8", "fp16_hook", 4): (3.45, 2.2, 2.5),
 }
-"""What a lossy wire gains beside torch's own hooks, which is what else one would take. The gates are our own choice."""
+"""Gain of a lossy wire format over torch's own hooks, which are the alternative. The gates are our choice."""
 
 MOST_LOST_POINTS = 0.3
-"""Points of accuracy that a lossy exchange may cost."""
+"""Points of accuracy that a lossy exchange may lose."""
 
 
 def exchange_figures(ranks_per_host: int, measured: dict[str, Any]) -> list[Figure]:
-    """Figures of one launch of `allreduce`: how many times faster than native, and the bytes on the link."""
+    """Return the figures of one launch of `allreduce`: speed-up over native, and bytes on the link."""
     modes = measured["modes"]
     found = [
         Figure(f"link_bytes_exact_2x{ranks_per_host}", modes["exact"]["sent_ratio"], 1.03, 1.01, 1.00, is_upper=True)
@@ -105,7 +105,7 @@ def step_figures(measured: dict[str, Any]) -> list[Figure]:
 
 
 def lossy_figures(seconds: dict[str, float], accuracy: dict[str, float] | None, missing: str = "") -> list[Figure]:
-    """Figures of steps that are nearly all exchange, beside what each exchange costs in accuracy on a small task."""
+    """Return the figures of steps dominated by the exchange, and the accuracy that each loses on a small task."""
     lost = {} if accuracy is None else {name: 100 * (accuracy["exact"] - found) for name, found in accuracy.items()}
     found = [_lost_figure("int8", accuracy, lost, missing)]
     for mode, taken in seconds.items():

@@ -1,4 +1,4 @@
-"""Starting real ranks in the lab's hosts, with torchrun or mpirun."""
+"""Start real ranks in the lab's hosts, with torchrun or mpirun."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Hosts = tuple[Host, Host]
 
 
 def torchrun(hosts: Hosts, ranks_per_host: int, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
-    """Run the worker on both hosts, ranks of one host consecutive; return what rank 0 measured."""
+    """Run the worker on both hosts with consecutive ranks per host; return the results of rank 0."""
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder) / "answer.json"
         started = []
@@ -40,7 +40,7 @@ def torchrun(hosts: Hosts, ranks_per_host: int, request: Mapping[str, Any], time
 
 
 def mpirun(hosts: Hosts, ranks_per_host: int, request: Mapping[str, Any], timeout: float) -> dict[str, Any]:
-    """Run the worker with mpirun, ranks dealt to the hosts in turn (`--map-by node`)."""
+    """Run the worker with mpirun, with ranks distributed round-robin (`--map-by node`)."""
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder) / "answer.json"
         agent = Path(folder) / "agent"
@@ -62,7 +62,7 @@ def has_mpirun() -> bool:
 
 
 def _agent(hosts: tuple[Host, Host]) -> str:
-    """What mpirun calls instead of ssh: its first word is the host, the rest is the command."""
+    """Return a script that mpirun calls instead of ssh: its first argument is the host, the rest is the command."""
     cases = "\n".join(f"  {host.address}) space={host.namespace};;" for host in hosts)
     return f'#!/bin/sh\nwhere=$1; shift\ncase "$where" in\n{cases}\nesac\nexec ip netns exec "$space" sh -c "$*"\n'
 

@@ -17,7 +17,7 @@ BURST = "256kb"  # below 64 kb the kernel splits large packets, which doubles th
 
 @dataclass(frozen=True)
 class Host:
-    """One namespace, its end of the link, and its address there."""
+    """A namespace, its end of the link, and its address."""
 
     namespace: str
     interface: str
@@ -28,7 +28,7 @@ class Host:
 
 
 def require_root() -> None:
-    """End with a clear message when namespaces cannot be made."""
+    """Exit with a clear message if namespaces cannot be created."""
     if os.geteuid() != 0:
         raise SystemExit(
             "comm_lab makes network namespaces and needs root: run it as root, or in a privileged container"
@@ -37,7 +37,7 @@ def require_root() -> None:
 
 @contextlib.contextmanager
 def lab(rate: str) -> Iterator[tuple[Host, Host]]:
-    """Make two hosts with a link of `rate` in each direction; everything is gone afterwards, also when interrupted."""
+    """Create two hosts with a link of `rate` in each direction; removes everything at the end, even if interrupted."""
     name = f"dlab{os.getpid()}"
     hosts = tuple(
         Host(f"{name}-{index}", f"dl{index}-{os.getpid() % 100000}", f"10.77.41.{index + 1}") for index in (0, 1)
@@ -48,7 +48,7 @@ def lab(rate: str) -> Iterator[tuple[Host, Host]]:
         yield hosts[0], hosts[1]
     finally:
         for number in INTERRUPTIONS:
-            signal.signal(number, signal.SIG_IGN)  # a second one must not stop the cleaning
+            signal.signal(number, signal.SIG_IGN)  # a second signal must not interrupt the cleanup
         for host in hosts:
             _remove(host)
         for number, handler in previous.items():
@@ -74,7 +74,7 @@ def _build(first: Host, second: Host, rate: str) -> None:
 
 
 def _remove(host: Host) -> None:
-    """End what still runs in the namespace, then delete it. Quiet when it was never made."""
+    """End all processes in the namespace, then delete it. Does nothing if it does not exist."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         for pid in _processes(host):
             with contextlib.suppress(ProcessLookupError):

@@ -1,4 +1,4 @@
-"""Where a training step's time goes, as an SVG."""
+"""Draw the parts of a training step's time as an SVG."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ COMPUTE, WAIT, TEXT = "#3b6ea5", "#e0a458", "#333333"
 
 
 def draw(measured: dict[str, Any]) -> str:
-    """Return the picture of one `steps` measurement: what computing takes, and what is waited for on top."""
+    """Return the picture of one `steps` measurement: computing time, and waiting time on top."""
     seconds = measured["seconds"]
     compute = seconds["compute"]
     longest = max(seconds[name] for name in ROWS)

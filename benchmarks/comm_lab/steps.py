@@ -1,4 +1,4 @@
-"""Whole training steps: plain DDP beside ours, where plain DDP reaches a wanted share of the compute-only speed."""
+"""Whole training steps, plain DDP against ours, with the batch size at which plain DDP has a given efficiency."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WIDTH = 512
 NUM_LAYERS = 16  # 1 MiB of gradients each
 BUCKET_MIB = 2
 FIRST_BATCH = 640
-TOLERANCE = 0.03  # how far from the wanted share counts as there
+TOLERANCE = 0.03  # accepted distance from the requested share
 MOST_ATTEMPTS = 2
 
 
@@ -27,7 +27,7 @@ class Trainee:
     """One model with its optimizer; `step` trains it on a batch."""
 
     def __init__(self, settings: dict[str, Any] | str | None, bucket_mib: int = BUCKET_MIB) -> None:
-        """`settings`: of our exchange, or the name of one of torch's hooks, or None for plain DDP."""
+        """`settings`: those of our exchange, the name of a hook of torch, or None for plain DDP."""
         torch.manual_seed(0)
         layers: list[nn.Module] = []
         for _ in range(NUM_LAYERS):
@@ -56,11 +56,11 @@ def attach(ddp: DDP, settings: dict[str, Any]) -> comm.Attachment:
 
 
 def measure_steps(modes: dict[str, dict[str, Any]], rounds: int, efficiency: float) -> dict[str, Any]:
-    """Return median seconds per step of every mode, of plain DDP and of the same step without exchange."""
+    """Return median seconds per step for every mode, for plain DDP, and for the same step without exchange."""
     native = Trainee(None)
     trainees = {"native": native, **{name: Trainee(settings) for name, settings in modes.items()}}
     for trainee in trainees.values():
-        for _ in range(3):  # DDP settles its buckets in the first steps
+        for _ in range(3):  # DDP rebuilds its buckets in the first steps
             trainee.step(torch.randn(8, WIDTH))
     size = FIRST_BATCH
     for _ in range(MOST_ATTEMPTS):
@@ -77,11 +77,11 @@ def measure_steps(modes: dict[str, dict[str, Any]], rounds: int, efficiency: flo
 
 
 def measure_lossy_steps(modes: dict[str, Any], rounds: int) -> dict[str, Any]:
-    """Return median seconds per step where nearly all of it is exchange, with one bucket: PowerSGD takes no more."""
+    """Return median seconds per step dominated by the exchange, with one bucket: PowerSGD does not support more."""
     trainees = {name: Trainee(settings, bucket_mib=2 * NUM_LAYERS) for name, settings in modes.items()}
     batch = torch.randn(8, WIDTH)
     for trainee in trainees.values():
-        for _ in range(3):  # until DDP has settled its buckets and PowerSGD has begun
+        for _ in range(3):  # until DDP has rebuilt its buckets and PowerSGD has started
             trainee.step(batch)
     return {"seconds": measure_round_robin(trainees["native"], trainees, batch, rounds)}
 
@@ -89,7 +89,7 @@ def measure_lossy_steps(modes: dict[str, Any], rounds: int) -> dict[str, Any]:
 def measure_round_robin(
     native: Trainee, trainees: dict[str, Trainee], batch: torch.Tensor, rounds: int
 ) -> dict[str, float]:
-    """Return median seconds per step; the modes take turns, so that what disturbs one disturbs all."""
+    """Return median seconds per step; modes alternate, so that disturbances affect all of them."""
     samples: dict[str, list[float]] = {"compute": [], **{name: [] for name in trainees}}
     for _ in range(rounds):
         samples["compute"].append(native.step(batch, exchange=False))
@@ -107,8 +107,8 @@ def find_batch(native: Trainee, efficiency: float, size: int) -> int:
         found = compute / whole
         if abs(found - efficiency) < 0.01:
             break
-        # What is not hidden stays about the same, so the compute that is wanted follows from it. `step` returns the
-        # same seconds on every rank, so all of them choose the same size.
+        # The exposed time stays about the same, so the required compute time follows from it. `step` returns the same
+        # seconds on every rank, so all of them choose the same size.
         hidden_not = whole - compute
         wanted = efficiency / (1 - efficiency) * hidden_not
         size = max(8, round(size * min(2.0, max(0.5, wanted / compute)) / 8) * 8)

@@ -1,6 +1,6 @@
-"""The lossy exchanges that torch brings itself: what else a user would take instead of ours.
+"""Torch's own lossy exchanges: the alternatives to ours.
 
-DDP compares the annotations of hooks themselves, so this file must not turn them into text with `from __future__`.
+DDP compares the annotations of hooks themselves, so this file must not turn them into strings with `from __future__`.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ POWERSGD = "powersgd_"
 
 
 def bf16_hook(state: object, bucket: dist.GradBucket) -> Future[Tensor]:
-    """Torch's own. Under its own name DDP takes it only with NCCL; gloo adds up bf16 just as well."""
+    """Torch's own hook, renamed: by its name DDP accepts it only with NCCL, although gloo can sum bf16 too."""
     return default_hooks.bf16_compress_hook(state, bucket)  # type: ignore[arg-type]
 
 
@@ -28,9 +28,9 @@ HALF_WIDTH: dict[str, Callable[..., Any]] = {
 
 
 def register(ddp: DDP, name: str, start: int = 2) -> None:
-    """Give the model one of torch's hooks; PowerSGD begins at step `start` and is exact before.
+    """Register one of torch's hooks. PowerSGD starts at step `start`; steps before are exact.
 
-    PowerSGD starts collectives from callbacks, which on gloo hang with more than one bucket: give the model one.
+    PowerSGD starts collectives from callbacks, which deadlock on gloo with more than one bucket: use a single one.
     """
     if not name.startswith(POWERSGD):
         ddp.register_comm_hook(None, HALF_WIDTH[name])
@@ -41,7 +41,7 @@ def register(ddp: DDP, name: str, start: int = 2) -> None:
 
 
 class BareBucket:
-    """A flat tensor where a hook that only asks for `buffer()` expects one of DDP's buckets."""
+    """A flat tensor in place of a DDP bucket, for hooks that only call `buffer()`."""
 
     def __init__(self, values: Tensor) -> None:
         self._values = values
@@ -51,7 +51,7 @@ class BareBucket:
 
 
 def by_torch(name: str, num_buckets: int) -> Callable[[Tensor], None]:
-    """Return what averages a flat tensor with one of torch's half-width hooks."""
+    """Return a function that averages a flat tensor with one of torch's half-width hooks."""
     hook = HALF_WIDTH[name]
 
     def run(gradients: Tensor) -> None:

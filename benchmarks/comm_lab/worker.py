@@ -1,4 +1,4 @@
-"""One rank of the lab. Started by torchrun or mpirun with a request; rank 0 writes what was measured."""
+"""One rank of the lab. Started by torchrun or mpirun with a request; rank 0 writes the results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def measure_allreduce(modes: dict[str, Any], num_bytes: int, rounds: int) -> dict[str, Any]:
-    """Average `num_bytes` of gradients in each mode in turn; return medians and the bytes on the link."""
+    """Average `num_bytes` of gradients, alternating between modes; return medians and the bytes on the link."""
     gradients = torch.randn(num_bytes // 4, generator=torch.Generator().manual_seed(dist.get_rank()))
     expected = gradients.clone()
     dist.all_reduce(expected)
@@ -77,13 +77,13 @@ def measure(run: Callable[[torch.Tensor], None], gradients: torch.Tensor, expect
     seconds = time.perf_counter() - started
     slowest = torch.tensor([seconds])
     dist.all_reduce(slowest, dist.ReduceOp.MAX)
-    time.sleep(0.05)  # what is still in the link's queue is counted too
+    time.sleep(0.05)  # also count what is still in the link's queue
     error = float((gradients - expected).abs().max() / expected.abs().max())
     return {"seconds": float(slowest), "sent": sent_bytes() - sent, "error": error}
 
 
 def native(gradients: torch.Tensor) -> None:
-    """What DDP does without a hook: divide, then one all-reduce per bucket."""
+    """Like DDP without a hook: divide, then one all-reduce per bucket."""
     works = []
     for bucket in gradients.chunk(NUM_BUCKETS):
         bucket.div_(dist.get_world_size())
@@ -124,7 +124,7 @@ def summary(samples: list[dict[str, float]], num_bytes: int) -> dict[str, float]
 
 
 def link() -> str:
-    """Name of this host's end of the lab's link."""
+    """Return the name of this host's end of the link."""
     return next(name for name in os.listdir("/sys/class/net") if name.startswith("dl"))
 
 

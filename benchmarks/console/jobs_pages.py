@@ -1,6 +1,6 @@
 """The first page, a log of a million lines, and a table of ten thousand jobs.
 
-A frame's length is the time between two calls of requestAnimationFrame while something happens; the longest counts.
+Frame length is the time between two calls of requestAnimationFrame; the longest during an interaction counts.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def long_log(client: Client) -> str:
 
 
 def fill(database: Path, job: str) -> None:
-    """As many jobs that are over as a year brings, copies of one."""
+    """Insert as many ended jobs as in a year, copies of one."""
     with sqlite3.connect(database) as connection:
         names = [row[1] for row in connection.execute("PRAGMA table_info(jobs)")]
         row = dict(zip(names, connection.execute("SELECT * FROM jobs WHERE id = ?", (job,)).fetchone(), strict=True))
@@ -78,7 +78,7 @@ def fill(database: Path, job: str) -> None:
 
 
 def fresh_page(browser: Browser, url: str) -> Page:
-    """A page with an empty cache, signed in."""
+    """Return a page with an empty cache, with the user logged in."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     sign_in(context, url)
     return context.new_page()
@@ -92,7 +92,7 @@ def first_page(browser: Browser, url: str, repeats: int) -> list[dict[str, Any]]
         page.on("request", lambda request: fetched.add(request.url))
         page.goto(f"{url}/jobs", wait_until="commit")
         page.wait_for_function("() => document.querySelectorAll('tbody tr').length > 5")
-        # drawn, and ready for a click: the next task of an idle page
+        # drawn and interactive: at the first idle moment of the page
         idle = "() => new Promise(done => requestIdleCallback(() => done(performance.now())))"
         seconds.append(page.evaluate(idle) / 1000)
         page.context.close()
@@ -160,7 +160,7 @@ def many_jobs(browser: Browser, url: str, repeats: int) -> list[dict[str, Any]]:
         begun = time.monotonic()
         page.get_by_text(f"{NUM_JOBS + 1} jobs", exact=True).wait_for(timeout=60_000)
         complete.append(time.monotonic() - begun)
-        page.get_by_role("button", name="Name", exact=True).click()  # up
+        page.get_by_role("button", name="Name", exact=True).click()  # ascending
         page.get_by_text("copy-0", exact=True).wait_for()
         ordered.append(between(page, "th[aria-sort] button", "long-log"))
         page.context.close()
@@ -172,7 +172,7 @@ def many_jobs(browser: Browser, url: str, repeats: int) -> list[dict[str, Any]]:
 
 
 def between(page: Page, clicked: str, shown: str) -> float:
-    """Milliseconds from a click to the frame in which a text is on the page."""
+    """Milliseconds from a click to the frame that shows a text."""
     return float(
         page.evaluate(
             """([clicked, shown]) => new Promise(done => {

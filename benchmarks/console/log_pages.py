@@ -1,8 +1,8 @@
-"""A log as training prints it: a million lines and 200 MB, of which most are progress bars and colours; and one of five
-million lines, which is taller than a page can be.
+"""A typical training log: a million lines and 200 MB, mostly progress bars and colours; and one of five million lines,
+which is taller than the maximum height of a page.
 
-Measured are the time from the address to the last line in sight, by the page's own clock, and the longest frame while
-the log is scrolled through.
+Measures the time from opening the address until the last line is visible, by the page's own clock, and the longest
+frame while scrolling through the log.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def measure_logs(browser: Browser, folder: Path, repeats: int) -> list[dict[str,
 
 
 def open_and_scroll(browser: Browser, address: str, repeats: int) -> tuple[float, float]:
-    """Seconds until the last line is in sight, and the longest frame in milliseconds; medians."""
+    """Seconds until the last line is visible, and the longest frame in milliseconds; medians."""
     opened, scrolled = [], []
     for _ in range(repeats):
         page = fresh_page(browser, address.partition("/jobs/")[0])

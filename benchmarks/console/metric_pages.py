@@ -1,4 +1,4 @@
-"""A run of 200 metrics, and 50 runs in groups with bands: from the question to the first charts that are drawn."""
+"""A run of 200 metrics, and 50 runs in groups with bands: time from the request to the first charts drawn."""
 
 from __future__ import annotations
 

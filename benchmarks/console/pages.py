@@ -1,4 +1,4 @@
-"""What the measured pages of the console share."""
+"""Helpers shared by the measured pages of the console."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ PASSWORD = "correct horse"
 
 
 def sign_in(context: BrowserContext, url: str) -> None:
-    """The session is a cookie; nothing of the page has been fetched yet."""
+    """Log in by the session cookie, without fetching any part of the page."""
     answer = context.request.post(f"{url}/api/v1/session", data={"name": "admin", "password": PASSWORD})
     assert answer.ok, answer.text()
 
 
 def figure(name: str, value: float, gate: float | None) -> dict[str, Any]:
-    """`gate` is None where nothing is asked for."""
+    """`gate` is None if there is no requirement."""
     return {"name": name, "value": round(value, 4), "gate": gate, "goal": gate}

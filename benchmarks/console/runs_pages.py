@@ -1,9 +1,9 @@
-"""Runs: a table of ten thousand, and fifty of them with ten thousand points each in one chart, beside MLflow's pages
-with the same runs; the pages in turn, each in a browser that nobody used before.
+"""Runs: a table of ten thousand, and fifty with ten thousand points each in one chart, compared with MLflow's pages for
+the same runs. Pages alternate, each in a new browser context.
 
-The clock stops in the first frame in which the table has rows, or the chart has been drawn: what the server takes is
-counted in. Our own figures begin when the page asks for its data; those beside MLflow begin for both when the address
-is opened.
+The clock stops at the first frame in which the table has rows, or the chart is drawn, so the server's time is
+included. Our own figures start when the page requests its data; those compared with MLflow start when the address is
+opened, for both.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ CLOCK = """(() => {
 
 @dataclass
 class Page:
-    """A page that is timed."""
+    """A page to time."""
 
     name: str
     address: str
     drawn: tuple[str, int]
-    """What there is when it is drawn: a selector, and how many."""
+    """It is drawn when there are this many elements of this selector."""
 
     asks: str = ""
-    """A part of the address it fetches its data from."""
+    """Part of the address that it fetches its data from."""
 
     opened_ms: list[float] = field(default_factory=list)
     asked_ms: list[float] = field(default_factory=list)
@@ -91,7 +91,7 @@ def our_pages(server: RunningServer, database: Path) -> list[Page]:
 
 
 def their_pages(peer: Mlflow) -> list[Page]:
-    """Their table shows the newest hundred runs; their chart has all fifty and all of their points, as ours."""
+    """MLflow's table shows the newest hundred runs; its chart has all fifty with all their points, like ours."""
     peer.stop()
     runs = peer.fill(NUM_RUNS, NUM_POINTS, NUM_COMPARED)["curves"]
     peer.start()
@@ -122,7 +122,7 @@ def figures_of(pages: list[Page]) -> list[dict[str, Any]]:
 
 
 def send_runs(server: RunningServer) -> list[str]:
-    """Fifty runs of ten thousand points, sent as a client sends them."""
+    """Send fifty runs of ten thousand points, in a client's format."""
     pack = journal.row_struct(1).pack
     made: list[str] = []
     for number in range(NUM_COMPARED):
@@ -145,7 +145,7 @@ def send_runs(server: RunningServer) -> list[str]:
 
 
 def look_at(page: Page, browser: Browser, url: str) -> None:
-    """Open it in a browser that nobody used before, and note how long it took until it was drawn."""
+    """Open the page in a new browser context, and record the time until it was drawn."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     if page.asks:
         sign_in(context, url)

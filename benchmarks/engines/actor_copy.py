@@ -1,6 +1,6 @@
-"""Copies a file of another node through one Ray actor: `python actor_copy.py ADDRESS NODE FILE TARGET`.
+"""Copy a file from another node through a Ray actor: `python actor_copy.py ADDRESS NODE FILE TARGET`.
 
-For each line of its input the file is copied once; prints the seconds that it took.
+Copies the file once per input line; prints the seconds of each copy.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Submits through Ray Jobs: `python ray_jobs.py DASHBOARD CODE_FOLDER`. For each line of its input, one job.
+"""Submit jobs through Ray Jobs, one per input line: `python ray_jobs.py DASHBOARD CODE_FOLDER`.
 
-Prints how many seconds passed from the submit to the first line of the job's own code.
+Prints the seconds from submit to the first line of the job's own code.
 """
 
 from __future__ import annotations

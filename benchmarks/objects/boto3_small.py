@@ -19,7 +19,7 @@ def main() -> None:
     folder = Path(name)
     config = Config(
         max_pool_connections=NUM_PARALLEL,
-        retries={"mode": "standard", "total_max_attempts": 10},  # rclone answers 500 now and then
+        retries={"mode": "standard", "total_max_attempts": 10},  # rclone sometimes answers 500
         s3={"addressing_style": "path"},
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",

@@ -1,4 +1,4 @@
-"""Move a file or a folder with Danlu's client: WAY REMOTE LOCAL. Prints seconds, and how much memory it took."""
+"""Move a file or a folder with Danlu's client: WAY REMOTE LOCAL. Prints seconds and memory used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def main() -> None:
     way, remote, local = sys.argv[1:]
     with Client() as client:
         list(client.store.buckets())
-        Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here on
+        Path("/proc/self/clear_refs").write_text("5")  # reset the peak
         before = _memory("VmRSS")
         began = time.monotonic()
         if way == "up":

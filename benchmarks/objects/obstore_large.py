@@ -1,4 +1,4 @@
-"""Fetch one large object with obstore alone, to a file: KEY FILE ENDPOINT BUCKET."""
+"""Fetch one large object to a file with plain obstore: KEY FILE ENDPOINT BUCKET."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def main() -> None:
         for block in obstore.get(store, key).stream(min_chunk_size=BLOCK_BYTES):
             out.write(block)
     print(json.dumps({"seconds": time.monotonic() - began}), flush=True)
-    os._exit(0)  # obstore's threads may crash an interpreter that is ending; the file has been fetched
+    os._exit(0)  # obstore's threads may crash at interpreter exit; the file is complete
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Move a folder of small files with obstore alone, 16 at a time: WAY PREFIX FOLDER ENDPOINT BUCKET."""
+"""Move a folder of small files with plain obstore, 16 at a time: WAY PREFIX FOLDER ENDPOINT BUCKET."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def main() -> None:
     began = time.monotonic()
     asyncio.run(move(way, prefix, Path(folder), store))
     print(json.dumps({"seconds": time.monotonic() - began}), flush=True)
-    os._exit(0)  # obstore's threads may crash an interpreter that is ending; the files have been moved
+    os._exit(0)  # obstore's threads may crash at interpreter exit; the files are complete
 
 
 if __name__ == "__main__":

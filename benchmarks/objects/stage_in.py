@@ -1,6 +1,6 @@
-"""How long a job waits for its inputs: the staging alone, as its stager says in its log.
+"""Time that a job waits for its inputs: only the staging, as reported in the stager's log.
 
-Beside it, in turns, obstore alone fetches the same bytes from the same service to a folder.
+Alternates with plain obstore, which fetches the same bytes from the same service to a folder.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WAIT_SECONDS = 600.0
 _FETCHED = re.compile(r"inputs fetched in ([\d.]+) s")
 
 Peer = Callable[[Path], float]
-"""Fetches the same into a place that is not there yet; returns the seconds."""
+"""Fetches the same to a new path; returns the seconds."""
 
 
 def compare(server: RunningServer, source: str, peer: Peer, *, folder: Path, rounds: int) -> tuple[float, float]:
@@ -37,7 +37,7 @@ def compare(server: RunningServer, source: str, peer: Peer, *, folder: Path, rou
 
 
 def _stage_in(server: RunningServer, client: Client, source: str) -> float:
-    """Run a job with this input, and read in its stager's log how long that took."""
+    """Run a job with this input; return the staging time from its stager's log."""
     job = client.jobs.submit(name="stage-in", command="sleep 600", data={source: "input"})
     deadline = time.monotonic() + WAIT_SECONDS
     for seen in job.watch(deadline):

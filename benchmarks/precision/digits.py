@@ -1,4 +1,4 @@
-"""A small real task: 1797 scanned handwritten digits of 8×8 pixels, as scikit-learn ships them."""
+"""A small real task: 1797 scanned handwritten digits of 8×8 pixels, from scikit-learn."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def has_digits() -> bool:
 
 
 def load_digits(seed: int) -> Digits:
-    """Return a split that depends on `seed` only: three quarters to train with, a quarter to test."""
+    """Return a split that depends on `seed` only: three quarters for training, a quarter for testing."""
     from sklearn import datasets
 
     data = datasets.load_digits()
@@ -40,7 +40,7 @@ def load_digits(seed: int) -> Digits:
 
 
 def small_net(seed: int, width: int = 32) -> nn.Module:
-    """Return a small convolutional net, the same for the same seed."""
+    """Return a small convolutional net; the same seed gives the same net."""
     torch.manual_seed(seed)
     return nn.Sequential(
         nn.Conv2d(1, width, 3, padding=1),
@@ -57,7 +57,7 @@ def small_net(seed: int, width: int = 32) -> nn.Module:
 
 @torch.no_grad()
 def accuracy(model: nn.Module, digits: Digits) -> float:
-    """Return the share of test digits that are read right."""
+    """Return the share of test digits that are classified correctly."""
     model.eval()
     predicted = model(digits.test_images).argmax(1)
     model.train()

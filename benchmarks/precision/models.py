@@ -1,16 +1,16 @@
-"""Shapes to time: a ResNet-50, a ResNeXt-50 and a transformer, built from torch alone."""
+"""Models to time: a ResNet-50, a ResNeXt-50 and a transformer, built from torch alone."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # width, blocks, stride of the first
+STAGES = ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2))  # width, blocks, stride of the first block
 EXPANSION = 4
 
 
 class Bottleneck(nn.Module):
-    """ResNet's three convolutions with a way around them."""
+    """ResNet's three convolutions with a shortcut."""
 
     def __init__(self, channels: int, width: int, stride: int, groups: int = 1) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ def resnext50(num_classes: int = 1000) -> nn.Module:
 
 
 def stages(count: int = len(STAGES), groups: int = 1) -> list[nn.Module]:
-    """The first stages of a ResNet-50; its sides shrink by 4, 8, 16, 32."""
+    """Return the first stages of a ResNet-50, which reduce the sides by 4, 8, 16, 32."""
     layers: list[nn.Module] = [*convolution(3, 64, 7, 2), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
     channels = 64
     for width, blocks, stride in STAGES[:count]:

@@ -17,7 +17,7 @@ LEARNING_RATE = 0.02
 
 @dataclass(frozen=True)
 class Trained:
-    """How one training ended."""
+    """Results of one training."""
 
     accuracy: float
     share_low: float

@@ -1,4 +1,4 @@
-"""Training steps in float32 and in low precision, in turns."""
+"""Time training steps in float32 and in low precision, alternately."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Steps:
 
     full: float
     autocast: float
-    """bf16 as torch does it by itself."""
+    """bf16 with torch's own kernels."""
 
     ours: float
     ratio: float
-    """The median of the rounds' ratios, float32 to ours."""
+    """The median over rounds of float32 seconds divided by ours."""
 
 
 def time_steps(model: nn.Module, batch: Tensor, dtype: torch.dtype, rounds: int) -> Steps:

@@ -1,4 +1,4 @@
-"""Sends back what it gets over WebSockets: `python3 echo.py PORT`."""
+"""A WebSocket echo server: `python3 echo.py PORT`."""
 
 import asyncio
 import sys

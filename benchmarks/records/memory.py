@@ -1,4 +1,4 @@
-"""Run a command and watch how much memory it and its children take, page cache not counted."""
+"""Run a command and measure the memory of its process tree, without page cache."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def peak_while_running(command: list[str], timeout_seconds: float) -> tuple[str,
 
 
 def _end_session(process: subprocess.Popen[str]) -> None:
-    """End what the command left running: loaders' workers that did not notice that their parent is gone."""
+    """Kill what the command left running: workers of loaders that did not notice the death of their parent."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, 9)
     process.wait()

@@ -1,8 +1,8 @@
-"""Make photographs out of nothing: JPEG files that cost a decoder what real ones cost.
+"""Generate photographs: JPEG files that take as long to decode as real ones.
 
-What matters for the measurement is the size in pixels, the bytes per pixel and how they are spread over the picture. A
-scene is a sum of smooth 1/f texture, a few large surfaces with edges, and sensor noise that grows in the dark; quality
-and subsampling are mixed as on the web. Mean size is about 100 KB at 500x375, as in ImageNet.
+Decoding time depends on the size in pixels, the bytes per pixel and their distribution over the picture. A scene is a
+sum of smooth 1/f texture, a few large surfaces with edges, and sensor noise that grows in the dark; quality and
+subsampling are mixed as on the web. Mean size is about 100 KB at 500x375, as in ImageNet.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SIZES = (
 
 
 def make_photos(target: Path, count: int, workers: int = 2) -> None:
-    """Write `count` files as <target>/<class>/<number>.jpg unless they are there already."""
+    """Write `count` files as <target>/<class>/<number>.jpg, unless they exist."""
     if (target / ".complete").is_file():
         return
     for number in range(NUM_CLASSES):

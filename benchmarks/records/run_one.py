@@ -39,4 +39,4 @@ def main(module_name: str, function: str, folder: str, *, prepare_only: bool, wa
 if __name__ == "__main__":
     main(sys.argv[1], sys.argv[2], sys.argv[3], prepare_only="--prepare" in sys.argv, warm_up="--cold" not in sys.argv)
     sys.stdout.flush()
-    os._exit(0)  # some loaders hang at exit; what counts has been printed
+    os._exit(0)  # some loaders hang at exit; the results are already printed

@@ -1,4 +1,4 @@
-"""How long a consumer waits that works off the CPU, as an accelerator does, at 70 % of the loader's own rate."""
+"""Waiting time of a consumer that computes off the CPU, like an accelerator, at 70 % of the loader's own rate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def main(folder: str) -> None:
     starved = seconds = 0.0
     while seconds < TIMED_SECONDS:
         iterator = iter(loader)
-        next(iterator)  # the first batch of an epoch is waited for by everyone
+        next(iterator)  # everyone waits for the first batch of an epoch
         began = time.perf_counter()
         while True:
             time.sleep(busy_seconds)
@@ -35,7 +35,7 @@ def main(folder: str) -> None:
 
 
 def measured_rate(loader: RecordLoader) -> float:
-    """Images per second when nobody does anything with them."""
+    """Images per second if batches are discarded."""
     began, images = time.perf_counter(), 0
     while (seconds := time.perf_counter() - began) < TIMED_SECONDS:
         for batch, _ in loader:

@@ -1,8 +1,8 @@
-"""`danlu up` on simulated nodes that notes how long each look of its scheduler takes.
+"""`danlu up` on simulated nodes, which records the duration of each tick of its scheduler.
 
-    python timed_server.py ANY ANY ANY up --engine simulated ...      as RunningServer puts it before a command
+    python timed_server.py ANY ANY ANY up --engine simulated ...      RunningServer puts it before a command
 
-The file that DANLU_BENCH_TICKS names gets a line per look: seconds, and seconds of processor time.
+Appends a line per tick to the file in DANLU_BENCH_TICKS: seconds, and seconds of CPU time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from danlu.scheduler.loop import Scheduler
 
 TICKS = "DANLU_BENCH_TICKS"
 SKIPPED_WORDS = 3
-"""The command in whose place this one runs: python -m danlu."""
+"""The command that this one replaces: python -m danlu."""
 
 
 class TimedScheduler(Scheduler):

@@ -1,4 +1,4 @@
-"""The same photographs as files and as records, with a class each and with boxes; and both ways to read them."""
+"""The same photographs as files and as records, with a class each and with boxes, and readers for both."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Batches = Iterator[tuple[Tensor, Any]]
 
 
 def make_data(folder: Path, count: int) -> None:
-    """Write photographs, boxes for them, and both packed; quiet when they are there."""
+    """Create photographs, boxes for them, and both packed, unless they exist."""
     sys.path.insert(0, str(RECORDS))
     from photos import make_photos
 
@@ -52,7 +52,7 @@ def make_data(folder: Path, count: int) -> None:
 
 
 def _coco(photos: Path, paths: list[str], classes: tuple[str, ...]) -> dict[str, Any]:
-    """Three boxes in each image, anywhere."""
+    """Return annotations with three random boxes per image."""
     rng = np.random.default_rng(0)
     found: dict[str, Any] = {"images": [], "annotations": []}
     found["categories"] = [{"id": number, "name": name} for number, name in enumerate(classes)]
@@ -68,7 +68,7 @@ def _coco(photos: Path, paths: list[str], classes: tuple[str, ...]) -> dict[str,
 
 
 def from_files(folder: Path, batch_size: int, *, has_boxes: bool) -> Batches:
-    """As PyTorch's own examples do it: files, Pillow, torchvision's transforms, a DataLoader with a worker."""
+    """Like PyTorch's own examples: files, Pillow, torchvision's transforms, a DataLoader with one worker."""
     sys.path.insert(0, str(RECORDS / "peers"))
     import _torchvision as vision
 
@@ -91,7 +91,7 @@ def from_files(folder: Path, batch_size: int, *, has_boxes: bool) -> Batches:
 
 
 class BoxFiles(Dataset[Any]):
-    """Images and boxes of COCO's annotations, scaled to one size."""
+    """Images and boxes of COCO annotations, scaled to one size."""
 
     def __init__(self, folder: Path, transforms: Any) -> None:
         about = json.loads((folder / "boxes.json").read_text())
@@ -120,7 +120,7 @@ def _collate_boxes(samples: list[tuple[Tensor, tuple[Tensor, Tensor]]]) -> tuple
 
 
 def from_records(folder: Path, batch_size: int, *, has_boxes: bool) -> Batches:
-    """Ours, with one thread, as the other has one worker."""
+    """Our loader with one thread, to match the one worker of `from_files`."""
     recipe = training_recipe(SIDE)
     if has_boxes:
         recipe = Recipe(Crop.WHOLE, SIDE, SIDE, mean=IMAGENET_MEAN, std=IMAGENET_STD)

@@ -1,4 +1,4 @@
-"""One rank: trains with nothing of ours, with each part alone, and with all of them, in turns."""
+"""One rank: trains with plain PyTorch, with each part alone, and with all of them, alternately."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MODES: dict[str, tuple[str, ...]] = {"native": (), **{part: (part,) for part in 
 class Trainee:
     def __init__(self, parts: tuple[str, ...], task_name: str, folder: Path, batch_size: int) -> None:
         self.task = task = TASKS[task_name]
-        torch.manual_seed(0)  # so that all ranks begin with the same model, and none has to travel over the link
+        torch.manual_seed(0)  # all ranks start with the same model, so it need not be sent over the link
         model = task.make_model().to(memory_format=torch.channels_last)
         self.ddp = DDP(model, gradient_as_bucket_view=True, init_sync=False)
         if "exchange" in parts:
@@ -40,7 +40,7 @@ class Trainee:
         self.losses: list[float] = []
 
     def train(self, num_steps: int) -> float:
-        """Return the seconds of the slowest rank."""
+        """Train and return the seconds of the slowest rank."""
         dist.barrier()
         started = time.perf_counter()
         for _ in range(num_steps):
@@ -58,9 +58,9 @@ class Trainee:
 
 
 def measure_together(task: str, folder: str, batch_size: int, num_steps: int, rounds: int) -> dict[str, Any]:
-    """Return images per second and rank of every mode; they take turns, so that what disturbs one disturbs all."""
+    """Return images per second and rank for every mode; modes alternate, so that disturbances affect all of them."""
     trainees = {mode: Trainee(parts, task, Path(folder), batch_size) for mode, parts in MODES.items()}
-    for trainee in trainees.values():  # DDP settles its buckets and loaders fill
+    for trainee in trainees.values():  # DDP rebuilds its buckets, and loaders fill
         trainee.train(1)
     turns = [{mode: trainee.train(num_steps) for mode, trainee in trainees.items()} for _ in range(rounds)]
     precision = trainees["together"].precision

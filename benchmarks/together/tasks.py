@@ -1,4 +1,4 @@
-"""What is trained: a ResNet and a ResNeXt that classify, and a detector after CenterNet."""
+"""The trained models: a ResNet and a ResNeXt that classify, and a detector like CenterNet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Task:
 
 
 def detector() -> nn.Module:
-    """A score per class, and width and height, for every 16th pixel."""
+    """Returns scores of all classes, and width and height, for every 16th pixel."""
     channels = STAGES[2][0] * EXPANSION
     head = [nn.Conv2d(channels, 64, 3, padding=1), nn.ReLU(), nn.Conv2d(64, NUM_CLASSES + 2, 1)]
     return nn.Sequential(*stages(3), *head)

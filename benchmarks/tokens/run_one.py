@@ -17,7 +17,7 @@ Epoch = Callable[[], Iterator[Any]]
 
 
 def sequences(data: Path) -> Iterator[Any]:
-    """The tokens of the shards, sequence by sequence: what the libraries pack."""
+    """Yield the tokens of the shards by sequence, for the libraries to pack."""
     import numpy as np
 
     for path in sorted((data / "danlu").glob("*.bin")):
@@ -78,7 +78,7 @@ def open_memmap(data: Path) -> Epoch:
 
 
 def import_torchvision() -> None:
-    """streaming imports torchvision, of which no build fits this PyTorch: see the module that is loaded here."""
+    """streaming imports torchvision, which has no build for this PyTorch: see the module that is loaded here."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "records" / "peers"))
     importlib.import_module("_torchvision")
 
@@ -173,4 +173,4 @@ def main(name: str, data: Path, num_tokens: int) -> None:
 if __name__ == "__main__":
     main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[4]) if "--prepare" in sys.argv else 0)
     sys.stdout.flush()
-    os._exit(0)  # some loaders hang at exit; what counts has been printed
+    os._exit(0)  # some loaders hang at exit; the results are already printed

@@ -1,4 +1,4 @@
-"""What is sent after 1 MB was put in at the front of a file, with and without line feeds; and what cutting costs."""
+"""Bytes sent after 1 MB was inserted at the start of a file, with and without line feeds; and the cost of splitting."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _without_line_feeds(data: bytes) -> bytes:
 
 
 def _speeds(path: Path, repeats: int) -> tuple[float, float, float]:
-    """The best of several in turn, in GB/s: as it is, by Python, and by Python as if only line feeds counted."""
+    """Best of several rounds, in GB/s: current code, in Python, and in Python if only line feeds counted."""
     fastest, hashed = cutting.next_cut_here, cutting._cut_without_lines
     now, python, before = [], [], []
     for _ in range(repeats):

@@ -1,7 +1,7 @@
 """How long `log` of two values takes in the training process: Danlu, W&B offline, tensorboardX, MLflow.
 
-Each tracker runs in a process of its own, with its packages in a virtual environment of their own (`.bench/trackers`).
-The trackers take turns, so that a busy moment of the machine hits all of them.
+Each tracker runs in a separate process, with its packages in a separate virtual environment (`.bench/trackers`).
+Trackers alternate, so that load on the machine affects all of them.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ TRACKERS = {
 
 
 def measure_log_speed(*, rounds: int = 5, quick: bool = False) -> list[dict[str, object]]:
-    """Figures as the benchmarks print them: seconds per call of each tracker (medians), and ours against W&B's."""
+    """Return figures in the benchmarks' format: median seconds per call of each tracker, and ours against W&B's."""
     python = trackers_python()
     taken: dict[str, list[float]] = {name: [] for name in TRACKERS}
     for _ in range(rounds):
@@ -126,7 +126,7 @@ def _run(python: str, script: str, calls: int) -> float:
 
 
 def trackers_python() -> str:
-    """The Python of the virtual environment that the other trackers share."""
+    """Return the Python of the virtual environment shared by the other trackers."""
     if not (VENV / "ready").exists():
         subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
         subprocess.run([VENV / "bin" / "pip", "install", "-q", *PACKAGES], check=True)

@@ -1,9 +1,9 @@
-"""MLflow's half of benchmarks/tracking.py. Runs in a virtual environment of its own; each command prints JSON.
+"""The MLflow side of benchmarks/tracking.py. Runs in its own virtual environment; each command prints JSON.
 
-fill DATABASE NUM_RUNS NUM_POINTS NUM_CURVES   make runs, the newest with a long series, straight in its tables
+fill DATABASE NUM_RUNS NUM_POINTS NUM_CURVES   insert runs directly into its tables, the newest with a long series
 send URL NUM_POINTS BATCH REPEATS              log_batch; waits for a line on stdin before each repeat
 list URL REPEATS                               seconds of search_runs, plain and filtered
-series URL RUN REPEATS                         seconds of its own thinned history
+series URL RUN REPEATS                         seconds of its own downsampled history
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import uuid
 
 
 def fill(database: str, num_runs: int, num_points: int, num_curves: int) -> None:
-    """As many runs as ours has, with the same values; `num_curves` of them have a series of `num_points`."""
+    """Insert as many runs as in ours, with the same values; `num_curves` of them have a series of `num_points`."""
     now = int(time.time() * 1000)
     db = sqlite3.connect(database)
     db.execute("PRAGMA synchronous=OFF")
@@ -46,7 +46,7 @@ def fill(database: str, num_runs: int, num_points: int, num_curves: int) -> None
             f"INSERT INTO {table} (key, value, timestamp, run_uuid, step, is_nan) VALUES (?,?,?,?,?,0)",
             [(key, value, now, ids[n], 1) for n in range(num_runs) for key, value in _metrics(n)],
         )
-    # its page of runs expects the tags that its own client writes
+    # its page of runs expects tags that its own client writes
     tags = {"mlflow.runName": "run {}", "mlflow.user": "bench", "mlflow.source.type": "LOCAL"}
     db.executemany(
         "INSERT INTO tags (key, value, run_uuid) VALUES (?,?,?)",

@@ -51,7 +51,7 @@ class Mlflow:
             self._process.wait(timeout=30)
 
     def fill(self, num_runs: int, num_points: int, num_curves: int = 1) -> Any:
-        """Runs, the newest `num_curves` of which have a long series; the server must not run meanwhile."""
+        """Insert runs, the newest `num_curves` of them with a long series, while the server is stopped."""
         return self.ask("fill", self._database, num_runs, num_points, num_curves)
 
     def ask(self, *words: object) -> Any:

@@ -1,4 +1,4 @@
-"""One of our clients: writes journals, and sends each with the product's own sender when told to on stdin.
+"""A Danlu client: writes journals, and sends one with the product's own sender for each line on stdin.
 
 python send.py URL API_KEY FOLDER NUM_POINTS REPEATS
 """
@@ -17,7 +17,7 @@ from danlu.transfer.journals import announce, send_journal
 from danlu.transfer.retrying import Retry
 
 ROWS_PER_FRAME = 500
-"""About what 50 ms of a busy script's logging are."""
+"""About 50 ms of logging in a busy script."""
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def write(folder: Path, header: dict[str, object], num_points: int) -> Path:
-    """A journal with two values per step."""
+    """Write a journal with two values per step."""
     name = journal.new_journal_id()
     pack = journal.row_struct(2).pack
     rows = [pack(step, 1.7e9 + step, 1.0, step / 3, step * 2.0) for step in range(num_points // 2)]

@@ -1,4 +1,4 @@
-"""How long the export of a run with many series takes: it has to grow as they do."""
+"""Duration of the export of a run with many series, which must grow only in proportion to them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""1,000 short runs, one after the other in one script: time, memory and processes. Danlu, trackio, W&B offline.
+"""1,000 short runs in sequence in one script: time, memory and processes. Danlu, trackio, W&B offline.
 
-Danlu's runs also go to a server, by its companion; the others stay on this machine. Each tracker runs in a process of
-its own, with its packages in a virtual environment of their own. The processes of a tracker are found by a variable of
-their environment, whoever started them.
+Danlu's runs are also sent to a server, by its companion; the others stay on this machine. Each tracker runs in a
+separate process, with its packages in a separate virtual environment. A tracker's processes are found by an environment
+variable, no matter which process started them.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ for number in range(count):
 
 class Short(NamedTuple):
     seconds_per_run: float
-    """As the script sees it."""
+    """As measured in the script."""
 
     peak_mib: float
-    """Of all its processes together, shared pages counted once."""
+    """Of all its processes, with shared pages counted once."""
 
     num_helpers: int
-    """The most processes at a time beside the script's own."""
+    """Maximum number of processes at a time besides the script's."""
 
 
 def measure_short_runs(server: RunningServer, *, quick: bool) -> list[dict[str, Any]]:
@@ -122,7 +122,7 @@ def _run(name: str, count: int, server: RunningServer) -> Short:
 
 
 class _Watch:
-    """Looks at the processes with a mark every tenth of a second."""
+    """Samples the marked processes every tenth of a second."""
 
     def __init__(self, mark: str, pid: int) -> None:
         self.peak_mib, self.num_helpers = 0.0, 0
@@ -140,7 +140,7 @@ class _Watch:
         while not self._is_over.wait(0.1):
             found = {int(name): _kib(name) for name in os.listdir("/proc") if name.isdigit() and self._is_ours(name)}
             self.peak_mib = max(self.peak_mib, sum(found.values()) / 1024)
-            # `git` and what forks the companion are gone at the next look
+            # count only processes seen twice: not `git`, nor what forks the companion
             self.num_helpers = max(self.num_helpers, len(before & set(found) - {self._pid}))
             before = set(found)
 

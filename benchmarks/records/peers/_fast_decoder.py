@@ -1,6 +1,6 @@
-"""What the libraries allow at best: libjpeg-turbo through simplejpeg, and PyTorch's vectorised resize of bytes.
+"""The fastest decoder that the libraries allow: libjpeg-turbo through simplejpeg, and PyTorch's vectorised byte resize.
 
-The work is that of training_transform, with the draws of torchvision; nothing goes through Pillow.
+Does the same as training_transform, with torchvision's random draws, and without Pillow.
 """
 
 from __future__ import annotations

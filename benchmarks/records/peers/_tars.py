@@ -1,4 +1,4 @@
-"""The photos once more, as tars of WebDataset."""
+"""The same photos as WebDataset tars."""
 
 from __future__ import annotations
 

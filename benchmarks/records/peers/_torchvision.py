@@ -1,4 +1,4 @@
-"""torchvision's Python transforms, also where no build of it fits: its compiled operators are declared empty first."""
+"""torchvision's Python transforms, even without a matching build: its compiled operators are declared as stubs."""
 
 from __future__ import annotations
 

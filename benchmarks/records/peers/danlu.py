@@ -1,4 +1,4 @@
-"""RecordLoader on files as they are (`raw`) and on losslessly rewritten ones (`rst`)."""
+"""RecordLoader on unchanged files (`raw`) and on losslessly rewritten ones (`rst`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def open_bytes(data: Path) -> Callable[[], Iterator[int]]:
 
 
 def open_own_transform(data: Path) -> Callable[[], Iterator[int]]:
-    """A callable that we know nothing about: torchvision's transforms on PIL images."""
+    """An unrecognised callable: torchvision's transforms on PIL images."""
     transform = training_transform()
 
     def own(picture: Any) -> Any:
@@ -46,7 +46,7 @@ def _pipeline(folder: Path, transform: Any = None) -> Callable[[], Iterator[int]
 
 
 def open_slow(data: Path) -> Callable[[], Iterator[int]]:
-    """Shards are opened anew each epoch, so that nothing of the epoch before is cached."""
+    """Opens the shards again in each epoch, so that nothing of the previous epoch is cached."""
     loader = RecordLoader(data / "rst", "train.index", batch_size=64, options=LoaderOptions(threads=2))
 
     def epoch() -> Iterator[int]:

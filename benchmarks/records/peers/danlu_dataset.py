@@ -25,7 +25,7 @@ def open_bytes(data: Path) -> Callable[[], Iterator[int]]:
 
 
 class Opaque:
-    """The same transform behind a callable nobody can look into."""
+    """The same transform, wrapped so that it is not recognised."""
 
     def __init__(self) -> None:
         self._transform = training_transform()

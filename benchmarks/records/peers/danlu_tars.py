@@ -1,4 +1,4 @@
-"""SampleLoader on the tars of WebDataset, read where they lie."""
+"""SampleLoader on WebDataset tars, read in place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ffcv with raw pixels on disk, its fastest way that keeps every pixel: seven times the size of the JPEG files."""
+"""ffcv with raw pixels on disk, its fastest lossless format: seven times the size of the JPEG files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def open_pipeline(data: Path) -> Callable[[], Iterator[int]]:
     image = [
         RandomResizedCropRGBImageDecoder((224, 224)),
         RandomHorizontalFlip(),
-        NormalizeImage(mean, std, np.float32),  # on the CPU it has to come before the tensor
+        NormalizeImage(mean, std, np.float32),  # on the CPU it must come before the conversion to a tensor
         ToTensor(),
         ToTorchImage(),
     ]

@@ -1,7 +1,7 @@
 """litdata: optimised chunks, Pillow or simplejpeg, StreamingDataLoader with two workers.
 
-Files are stored as bytes: what litdata stores as JPEG it decodes with compiled operators of torchvision, which has no
-build for the CPU wheels of this PyTorch.
+Files are stored as bytes: litdata would decode JPEG with compiled operators of torchvision, which has no build for the
+CPU wheels of this PyTorch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The measure of all: torchvision's ImageFolder, Pillow, DataLoader with two workers."""
+"""The baseline: torchvision's ImageFolder, Pillow, DataLoader with two workers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def open_pipeline(data: Path) -> Callable[[], Iterator[int]]:
 
 
 def open_slow(data: Path) -> Callable[[], Iterator[int]]:
-    """As many workers as RecordLoader has threads that read there: workers that wait for storage cost no processor."""
+    """Uses as many workers as RecordLoader has reader threads: workers that wait for storage use no CPU."""
     dataset = datasets.ImageFolder(str(data / "photos"), training_transform())
     return batches_of(dataset, num_workers=NETWORK_READERS)
 

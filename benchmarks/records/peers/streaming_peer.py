@@ -19,7 +19,7 @@ def prepare(data: Path) -> None:
         with MDSWriter(out=str(data / "mds"), columns={"image": "jpeg", "label": "int"}) as writer:
             for path in photos:
                 writer.write({"image": Image.open(path), "label": 0})
-    if not (data / "mds-bytes").is_dir():  # what a decoder of the user's own takes
+    if not (data / "mds-bytes").is_dir():  # for decoders supplied by the user
         with MDSWriter(out=str(data / "mds-bytes"), columns={"image": "bytes", "label": "int"}) as writer:
             for path in photos:
                 writer.write({"image": path.read_bytes(), "label": 0})

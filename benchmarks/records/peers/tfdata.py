@@ -40,7 +40,7 @@ def open_pipeline(data: Path) -> Callable[[], Iterator[int]]:
     options = tf.data.Options()
     options.threading.private_threadpool_size = 2
     options.deterministic = False
-    options.autotune.enabled = False  # with it a short epoch ends in seconds of idle back-off
+    options.autotune.enabled = False  # autotuning ends a short epoch with seconds of idle back-off
     shards = sorted(str(path) for path in (data / "raw").glob("*.tfrecord"))
     records = tf.data.TFRecordDataset(shards).shuffle(1024)
     dataset = records.map(_load, num_parallel_calls=2).batch(64).prefetch(2).with_options(options)
