@@ -25,7 +25,7 @@ LARGEST_WINDOW_BYTES = 4 << 20
 
 
 SEGMENT_BYTES = 8 << 20
-"""A very long log is removed in pieces of this size."""
+"""Very long logs lose pieces of this size from their middle."""
 
 MARKS_AT_ONCE = 1000
 

@@ -1,6 +1,6 @@
 """A cache folder with a size limit: the least recently used copies are removed first.
 
-        <cache_dir>/<digest of the URL>/<digest of the index>/.danlu-cache.json   lists the copies in its folder
+    <cache_dir>/<digest of the URL>/<digest of the index>/.danlu-cache.json   lists the copies in its folder
 
 Any number of processes may share it. Each use sets the modification time of a copy. A process that misses a copy
 because another one removed it fetches it again. Files that no such list names are neither counted nor removed.

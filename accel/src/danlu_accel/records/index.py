@@ -2,11 +2,11 @@
 
 `.idx`, one per shard, text, for DALI and other readers. Exactly two columns: a third one would corrupt DALI's parser.
 
-        <offset of the record> <size of the record including its 16 framing bytes>
+    <offset of the record> <size of the record including its 16 framing bytes>
 
 `.index`, one per data set, Danlu's own: position and label of each image, so that no shard has to be read for them.
 
-        at          bytes   content
+    at          bytes   content
     0           4       magic "DLRX"
     4           2       version, 1
     6           2       flags, 0

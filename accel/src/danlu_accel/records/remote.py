@@ -1,6 +1,6 @@
 """Shards behind a URL: fetched into a local cache as whole files, ahead of their use.
 
-        <cache_dir>/<digest of the URL>/<digest of the index>/   index and shards, each complete or absent
+    <cache_dir>/<digest of the URL>/<digest of the index>/   index and shards, each complete or absent
 
 A changed index has another digest, so a data set that was packed again never uses old shards. If the cache has a size
 limit, the least recently used shards are removed (cache.py).

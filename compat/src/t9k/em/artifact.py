@@ -1,7 +1,7 @@
 """`Artifact` with the interface of the original.
 
 .em/artifacts/mnist_torch_saved_model_230908_165433_tou3ai/
-    metadata.yaml  references.yaml (if there are references)  and the objects
+  metadata.yaml  references.yaml (if there are references)  and the objects
 """
 
 from __future__ import annotations
