@@ -1,4 +1,4 @@
-"""Server-sent events out of bytes, however the network cut them."""
+"""Parse server-sent events from bytes that arrive in pieces of any size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SseEvent(NamedTuple):
 
 
 class SseParser:
-    """Feed it bytes in pieces of any size; it returns the events that are complete."""
+    """Incremental parser: takes bytes in pieces of any size, and returns complete events."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
@@ -31,7 +31,7 @@ class SseParser:
         self._rest += piece
         if self._is_first:
             if len(self._rest) < len(_BOM) and _BOM.startswith(bytes(self._rest)):
-                return []  # may still become a byte order mark
+                return []  # may still be a byte order mark
             if self._rest.startswith(_BOM):
                 del self._rest[: len(_BOM)]
             self._is_first = False
@@ -44,7 +44,7 @@ class SseParser:
 
     def _lines(self) -> Iterator[str]:
         begin = 0
-        # a long line comes in many pieces; none is searched twice
+        # never search the same bytes of a long line twice
         for found in _LINE_END.finditer(self._rest, self._searched):
             if found.group() == b"\r" and found.end() == len(self._rest):
                 break  # its \n may be in the next piece
@@ -64,7 +64,7 @@ class SseParser:
             self._data.append(value)
         elif field == "id" and "\0" not in value:
             self._id = value
-        return None  # comments and unknown fields are passed over
+        return None  # comments and unknown fields are ignored
 
     def _dispatch(self) -> Optional[SseEvent]:
         event, data = self._event, self._data
@@ -75,7 +75,7 @@ class SseParser:
 
 
 def parse_sse(pieces: Iterable[bytes]) -> Iterator[SseEvent]:
-    """The events of a whole stream. An event without its empty line at the end is not one."""
+    """Yield the events of a whole stream. An event without its terminating empty line is dropped."""
     parser = SseParser()
     for piece in pieces:
         yield from parser.feed(piece)

@@ -1,4 +1,4 @@
-"""A script whose server is away ends with one sentence: where the script was is not what is wrong."""
+"""End a script whose server is unreachable with one sentence: a traceback would not help the user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SWITCH = "DANLU_TRACEBACK"
 
 
 def tell_briefly() -> None:
-    """Have Python show a ServerUnreachable that nobody caught as one line. Quiet where another hook is in place."""
+    """Print an uncaught ServerUnreachable as one line. Does nothing when another hook is installed."""
     if sys.excepthook is sys.__excepthook__ and not os.environ.get(SWITCH):
         sys.excepthook = _show
 

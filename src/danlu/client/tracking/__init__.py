@@ -1,1 +1,1 @@
-"""Runs, artifacts, models and the data flow between them."""
+"""Runs, artifacts, models and lineage."""

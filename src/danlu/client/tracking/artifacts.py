@@ -1,4 +1,4 @@
-"""`client.artifacts`: upload, list, read, change and delete artifacts. `danlu.track` makes them offline."""
+"""`client.artifacts`: upload, list, read, change and delete artifacts. `danlu.track` creates them offline."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Listener = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Draft:
-    """What an upload is to become."""
+    """Description of a version to upload."""
 
     name: str
     references: Mapping[str, str] = field(default_factory=dict)
@@ -52,11 +52,11 @@ class Draft:
     aliases: Sequence[str] = ()
     project: Optional[str] = None
     id: Optional[str] = None
-    """The same id again is the same version, for uploads that continue in another process."""
+    """A repeated id refers to the same version, for uploads that another process continues."""
 
 
 class Contents(NamedTuple):
-    """The files and empty folders that an artifact is made of."""
+    """The files and empty folders of an artifact."""
 
     sources: List[Source]  # noqa: UP006
     folders: List[str]  # noqa: UP006
@@ -66,7 +66,7 @@ class Uploaded(NamedTuple):
     version: VersionOut
     size: int
     sent_bytes: int
-    """That had to travel; the server had the rest."""
+    """Bytes that were sent; the server had the rest."""
 
 
 class Artifacts:
@@ -76,7 +76,7 @@ class Artifacts:
     def list(
         self, prefix: str = "", *, label: Optional[str] = None, project: Optional[str] = None
     ) -> Iterator[ArtifactOut]:
-        """Artifacts whose names begin with `prefix`, newest first, each with its newest version."""
+        """Artifacts whose names start with `prefix`, newest first, each with its newest version."""
         return pages(
             self._http, "/artifacts", ArtifactOut, query={"prefix": prefix, "label": label, "project": project}
         )
@@ -103,12 +103,12 @@ class Artifacts:
         project: Optional[str] = None,
         progress: Optional[Listener] = None,
     ) -> VersionOut:
-        """Send files and folders as the next version of an artifact.
+        """Upload files and folders as the next version of an artifact.
 
-        `paths` is a file, a folder (what is in it is in the artifact), several of them, or path in the artifact ->
-        file or folder. A folder is sent as a whole: links are followed, and what cannot be kept is an error.
-        `references` is path in the artifact -> URI of something that stays where it is. What the server has is not
-        sent again, also after a break; the version appears when it is whole.
+        `paths` is a file, a folder (its content is put into the artifact), several of them, or path in the artifact ->
+        file or folder. Symlinks in folders are followed; unsupported files are an error. `references` is path in the
+        artifact -> URI of something that is not uploaded. What the server has is not sent again, also after an
+        interruption; the version appears when it is complete.
         """
         draft = Draft(name, references or {}, labels, description, aliases, project)
         return self.send(draft, plan(paths), progress=progress).version
@@ -121,7 +121,7 @@ class Artifacts:
         progress: Optional[Listener] = None,
         num_parallel: int = NUM_PARALLEL,
     ) -> Uploaded:
-        """As `upload`, for files that are named one by one; also tells how many bytes had to travel."""
+        """Like `upload`, for individually named files; also returns how many bytes were sent."""
         begin = body(BeginArtifact, artifact=draft.id or new_artifact_id(), name=draft.name, project=draft.project)
         about = {
             "labels": list(draft.labels),
@@ -138,7 +138,7 @@ class Artifacts:
         return Uploaded(VersionOut.model_validate(sent.version), sent.size, sent.sent_bytes)
 
     def manifest(self, version: VersionOut) -> Manifest:
-        """What is in a version: files with sizes and digests, and references."""
+        """Return the content of a version: files with sizes and digests, and references."""
         with _plain_errors(self._http):
             return fetch_manifest(self._http.api, version.id, version.manifest)
 
@@ -152,10 +152,10 @@ class Artifacts:
         progress: Optional[Listener] = None,
         num_parallel: int = NUM_PARALLEL,
     ) -> List[Path]:  # noqa: UP006
-        """Fetch the files of a version below a folder, and return their paths. References are not fetched.
+        """Download the files of a version into a folder, and return their paths. References are not downloaded.
 
-        `only` names files or folders in the artifact. Each file appears when it is whole and checked; what is there
-        already is not fetched again, also after a break.
+        `only` names files or folders in the artifact. Each file appears when it is complete and verified; existing ones
+        are not downloaded again, also after an interruption.
         """
         version = self.get(ref, project=project) if isinstance(ref, str) else ref
         found = self.manifest(version)
@@ -185,7 +185,7 @@ class Artifacts:
         aliases: Optional[Sequence[str]] = None,
         project: Optional[str] = None,
     ) -> VersionOut:
-        """Label or describe a version, or give it aliases. What is left out stays."""
+        """Change labels, description or aliases of a version; omitted ones stay."""
         version = self.get(ref, project=project)
         asked = body(ChangeVersion, labels=labels, description=description, aliases=aliases)
         return self._http.patch(f"/artifacts/versions/{version.id}", VersionOut, body=asked)
@@ -198,14 +198,14 @@ class Artifacts:
         description: Optional[str] = None,
         project: Optional[str] = None,
     ) -> ArtifactOut:
-        """Label or describe an artifact: what all of its versions are."""
+        """Change labels or description of an artifact, which apply to all of its versions."""
         asked = body(ChangeArtifact, labels=labels, description=description)
         query: Query = {"name": name, "project": project}
         answer = self._http.send("PATCH", "/artifacts/named", body=asked, query=query)
         return ArtifactOut.model_validate_json(answer.content)
 
     def link(self, ref: str, run: str, kind: LinkKind, *, project: Optional[str] = None) -> VersionOut:
-        """Note that a run has read (`input`) or made (`output`) a version."""
+        """Record that a run has read (`input`) or produced (`output`) a version."""
         version = self.get(ref, project=project)
         path = f"/artifacts/versions/{quote_part(version.id)}/links"
         return self._http.post(path, VersionOut, body=LinkRun(run=run, kind=kind), is_repeatable=True)
@@ -221,7 +221,7 @@ class Artifacts:
 
 
 def plan(paths: Paths, *, ignore: Sequence[str] = ()) -> Contents:
-    """Which files are meant, and what they are called in the artifact. Raise InvalidInput when one cannot be kept."""
+    """Return the files to upload and their paths in the artifact. Raise InvalidInput for unsupported ones."""
     found = Contents([], [])
     if isinstance(paths, Mapping):
         named = [(Path(local), path) for path, local in paths.items()]
@@ -237,7 +237,7 @@ def plan(paths: Paths, *, ignore: Sequence[str] = ()) -> Contents:
 
 
 def _add(found: Contents, local: Path, path: str, ignore: Sequence[str]) -> None:
-    """Add a file, or all that is below a folder."""
+    """Add a file, or everything in a folder."""
     if local.is_dir():
         below = list_folder(str(local), path, ignore=ignore)
         found.sources.extend(Source(one.path, one.local) for one in below.files)

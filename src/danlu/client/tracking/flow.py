@@ -16,28 +16,28 @@ PAGE = 500
 
 @dataclass(frozen=True)
 class Flow:
-    """A part of the data flow, as it was when it was asked for."""
+    """A part of the lineage graph, as of the time of the request."""
 
     node: str
-    """The one that was asked for: `kind:key`."""
+    """The requested node: `kind:key`."""
 
     nodes: dict[str, FlowNode] = field(default_factory=dict)
-    """By their names, the nearest first."""
+    """By id, nearest first."""
 
     edges: list[FlowEdge] = field(default_factory=list)
     is_whole: bool = True
-    """False when there are more nodes than were asked for."""
+    """False when the graph has more nodes than were requested."""
 
     @property
     def root(self) -> FlowNode:
         return self.nodes[self.node]
 
     def sources(self, node: str) -> list[FlowNode]:
-        """What a node comes from, one step up."""
+        """Direct upstream nodes."""
         return [self.nodes[edge.source] for edge in self.edges if edge.target == node]
 
     def targets(self, node: str) -> list[FlowNode]:
-        """What became of a node, one step down."""
+        """Direct downstream nodes."""
         return [self.nodes[edge.target] for edge in self.edges if edge.source == node]
 
     def of_kind(self, kind: Union[NodeKind, str]) -> list[FlowNode]:
@@ -49,7 +49,7 @@ class Flow:
 
 
 def read_flow(http: Http, node: str, *, direction: Union[Direction, str], depth: int, max_nodes: int) -> Flow:
-    """All pages, up to so many nodes."""
+    """Fetch all pages, up to `max_nodes` nodes."""
     nodes: dict[str, FlowNode] = {}
     edges: dict[tuple[str, str, str], FlowEdge] = {}
     root, is_whole = node, True
@@ -57,7 +57,7 @@ def read_flow(http: Http, node: str, *, direction: Union[Direction, str], depth:
         root, is_whole = page.node, page.next is None
         nodes.update({found.id: found for found in page.nodes})
         edges.update({(edge.source, edge.target, str(edge.relation)): edge for edge in page.edges})
-    # a graph that grows while it is read may name an end that is on no page
+    # if the graph grows meanwhile, an edge may refer to a node on no page
     known = [edge for edge in edges.values() if edge.source in nodes and edge.target in nodes]
     return Flow(root, nodes, known, is_whole)
 

@@ -1,7 +1,7 @@
-"""Bring runs of other trackers to this server: each becomes a journal, and artifacts with its files.
+"""Import runs of other trackers: each becomes a journal, and artifacts with its files.
 
-Ids are made from what a run is, so that importing again brings nothing twice and goes on after a break. What cannot be
-read is named, and the rest is brought all the same.
+Ids are derived from a run's identity, so that importing again creates no duplicates and continues after an
+interruption. What cannot be read is reported, and the rest is imported.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from danlu.wire.runs import RunOut
 
 class ImportedRuns(NamedTuple):
     runs: dict[str, str]
-    """What the other tracker calls a run -> id here, of runs that were brought."""
+    """Id in the other tracker -> id here, of runs that were imported."""
 
     num_known: int
-    """Runs that were here already."""
+    """Runs that had been imported before."""
 
     num_points: int
     num_media: int
     num_files: int
     problems: list[str]
-    """What could not be brought, a sentence each, with the run that it is about."""
+    """One sentence for each thing that could not be imported, with its run."""
 
 
 def bring(
@@ -45,8 +45,8 @@ def bring(
     project: Optional[str] = None,
     on_run: Callable[[ForeignRun], None] = lambda _run: None,
 ) -> ImportedRuns:
-    """Bring every run of a source. One that cannot be brought does not keep the others back; a server that does not
-    answer does. Raises InvalidInput when there is none at all."""
+    """Import every run of a source. Runs that fail are skipped and reported; an unreachable server is an error. Raises
+    InvalidInput when there is no run at all."""
     me = http.get("/me", MeOut)
     place = _Place(me.name, project, project or me.default_project or "")
     found = _Brought(http, place)
@@ -70,10 +70,10 @@ def bring(
 class _Place(NamedTuple):
     owner: str
     wanted: Optional[str]
-    """The project that was named."""
+    """The project that the user named."""
 
     project: str
-    """The project that it will be."""
+    """The project that will be used."""
 
 
 class _Brought:
@@ -97,7 +97,7 @@ class _Brought:
             for made in run.artifacts:
                 self._artifact(run, id, made)
             with self._http.plain_errors():
-                sent = send_open(self._http.api, id, file.fileno())  # its end is last: a run that has ended is whole
+                sent = send_open(self._http.api, id, file.fileno())  # the end comes last, so an ended run is complete
         if not sent:
             self.num_known += 1
             return
@@ -106,7 +106,7 @@ class _Brought:
         self.num_media += written.num_media
 
     def _is_here(self, run: ForeignRun, id: str) -> bool:
-        """Whether all of it was brought before. A file that has changed since is named, and nothing is added."""
+        """Whether the run was imported completely. If its file has changed since, report that and add nothing."""
         try:
             known = self._http.get(f"/runs/{path_part(id)}", RunOut)
         except NotFound:

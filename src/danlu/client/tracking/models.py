@@ -29,11 +29,12 @@ from danlu.wire.models import (
 )
 
 COPY_SECONDS = 3600.0
-"""A copy may take long; the server completes it."""
+"""Copying may take long; the server completes it after a timeout."""
 
 
 class Models:
-    """`mnist` is a model; `mnist:3`, `mnist:champion` and `mnist:latest` are versions; `vision/mnist` has a project."""
+    """`mnist` is a model; `mnist:3`, `mnist:champion` and `mnist:latest` are versions; `vision/mnist` names the
+    project."""
 
     def __init__(self, http: Http) -> None:
         self._http = http
@@ -53,12 +54,12 @@ class Models:
 
             client.models.register("mnist", job=job.id, format="pytorch", aliases=["champion"])
 
-        The server gives the number. The version gets the metrics and hyperparameters of the job's runs, of the run
-        that made the artifact, or of `run`. Files are copied unless `copy=False`; those of an artifact do not change
-        and are referred to unless `copy=True`.
+        The server assigns the number. The version gets the metrics and hyperparameters of the job's runs, of the run
+        that produced the artifact, or of `run`. Files are copied unless `copy=False`; those of an artifact are
+        immutable, and are referenced unless `copy=True`.
 
         More: `project`, `folder` (which part of the job's output), `run`, `to` (folder for the copy), `format`,
-        `framework`, `image`, `command` and `env` (what it takes to run it), `metrics` (beside those of the run),
+        `framework`, `image`, `command` and `env` (for running it), `metrics` (in addition to those of the run),
         `description`, `tags`.
         """
         environment = {key: more.pop(key) for key in ("image", "command", "env") if more.get(key) is not None}
@@ -82,7 +83,7 @@ class Models:
         tags: Optional[Mapping[str, str]] = None,
         limit: Optional[int] = None,
     ) -> Iterator[ModelOut]:
-        """Models whose name contains `name`, newest first; page after page as they are read."""
+        """Models whose name contains `name`, newest first; pages are fetched as needed."""
         query: Query = {
             "name": name,
             "project": project,
@@ -92,12 +93,12 @@ class Models:
         return islice(pages(self._http, "/models", ModelOut, query=query), limit)
 
     def get(self, model: str) -> ModelOut:
-        """A model, by its name. Raises NotFound."""
+        """Return a model by its name. Raises NotFound."""
         named = _named(model)
         return self._http.get(_path(named), ModelOut, query={"project": named.project})
 
     def version(self, version: str) -> ModelVersionOut:
-        """A version, by `mnist:3`, `mnist:champion`, `mnist` (the newest one) or its id. Raises NotFound."""
+        """Return a version by `mnist:3`, `mnist:champion`, `mnist` (the newest one) or its id. Raises NotFound."""
         if is_version_id(version):
             return self._http.get(f"/model-versions/{version}", ModelVersionOut)
         named = _named(version)
@@ -109,14 +110,14 @@ class Models:
         return pages(self._http, f"{_path(named)}/versions", ModelVersionOut, query={"project": named.project})
 
     def compare(self, model: str, versions: Sequence[Union[int, str]] = ()) -> ModelComparison:
-        """Versions of a model side by side: facts, metrics, hyperparameters. The newest five when none is named."""
+        """Compare versions of a model: facts, metrics, hyperparameters. By default the newest five."""
         named = _named(model)
         chosen = [str(one) for one in versions] or [str(one.version) for one in islice(self.versions(model), 5)]
         query: Query = {"project": named.project, "version": chosen}
         return self._http.get(f"{_path(named)}/compare", ModelComparison, query=query)
 
     def alias(self, version: str, alias: str) -> ModelVersionOut:
-        """Give a version an alias: `alias("mnist:3", "champion")`. The version that had it loses it in that moment."""
+        """Move an alias to a version: `alias("mnist:3", "champion")`. Atomic."""
         named = _named(version)
         where = f"{_path(named)}/aliases/{quote_part(alias)}"
         wanted = body(SetAlias, version=named.version)
@@ -130,7 +131,7 @@ class Models:
     def change(
         self, model: str, *, description: Optional[str] = None, tags: Optional[Mapping[str, str]] = None
     ) -> ModelOut:
-        """Describe or tag a model; what is left out stays."""
+        """Change description or tags of a model; omitted ones stay."""
         named = _named(model)
         wanted = body(ChangeModel, description=description, tags=None if tags is None else dict(tags))
         answer = self._http.send("PATCH", _path(named), query={"project": named.project}, body=wanted)
@@ -146,7 +147,7 @@ class Models:
         framework: Optional[str] = None,
         environment: Optional[Mapping[str, object]] = None,
     ) -> ModelVersionOut:
-        """Describe or tag a version, or say what it takes to run it; what is left out stays."""
+        """Change description, tags or the environment of a version; omitted ones stay."""
         named = _named(version)
         wanted = body(
             ChangeModelVersion,
@@ -162,7 +163,7 @@ class Models:
     def download(
         self, version: str, local: Union[str, os.PathLike[str]] = ".", *, progress: Optional[Listener] = None
     ) -> List[Path]:  # noqa: UP006  `list` is the method here
-        """Fetch the files of a version into a folder, checked by SHA-256; return them."""
+        """Download the files of a version into a folder, verified by SHA-256; return them."""
         found = self.version(version)
         if found.path is None:
             assert found.artifact is not None  # files are at a path or in an artifact
@@ -172,13 +173,14 @@ class Models:
         return Store(self._http).download(found.path, folder, progress=progress)
 
     def delete(self, model: str, *, files: bool = False) -> DeletedModel:
-        """Forget a model with all its versions. Files stay; with `files`, those that versions have of their own go."""
+        """Delete a model with all its versions. Keeps the files; with `files`, those that versions own are deleted
+        too."""
         named = _named(model)
         query: Query = {"project": named.project, "files": files}
         return self._http.delete(_path(named), DeletedModel, query=query)
 
     def delete_version(self, version: str, *, files: bool = False) -> DeletedModel:
-        """Forget one version. Its files stay; with `files`, they go if they are its own."""
+        """Delete one version. Keeps its files; with `files`, they are deleted if the version owns them."""
         named = _named(version)
         query: Query = {"project": named.project, "files": files}
         return self._http.delete(_version_path(named), DeletedModel, query=query)

@@ -1,4 +1,4 @@
-"""YAML of others: plain values only. An alias is refused, for a few lines of them stand for more than any memory."""
+"""Load untrusted YAML with plain values only. Aliases are rejected: a few lines of them can expand to any size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ class _Plain(yaml.SafeLoader):
 
 
 def load_plain(data: bytes) -> Any:
-    """What a YAML document says. Raise ValueError when it cannot be read, with the first line of the reason."""
+    """Return the content of a YAML document. Raise ValueError with the first line of the reason when it cannot be
+    read."""
     try:
         return yaml.load(data.decode("utf-8", "replace"), Loader=_Plain)
     except yaml.YAMLError as error:

@@ -1,4 +1,4 @@
-"""What `client.runs.list` returns: runs that can be counted, indexed and made a table of."""
+"""The result of `client.runs.list`: a lazy sequence of runs, which can be converted to a table."""
 
 from __future__ import annotations
 
@@ -16,31 +16,32 @@ PLAIN = (
     *("name", "state", "folder", "project", "owner", "job", "step", "num_points"),
     *("created_at", "started_at", "ended_at"),
 )
-"""Fields of a run that it can be sorted by, beside its metrics, hyperparameters and summary."""
+"""Fields by which runs can be sorted, in addition to metrics, hyperparameters and summary."""
 
 _SHORT = {"created": "created_at", "started": "started_at", "ended": "ended_at"}
-"""As filters have them."""
+"""Short names, as in filters."""
 
 
 class ListedRun(RunSummary):
-    """A run of a list."""
+    """A run in a list."""
 
     _http: Http = PrivateAttr()
 
     def points(
         self, series: str, *, max_points: int = 20_000, axis: str = "step", hidden: bool = False
     ) -> SeriesPoints:
-        """The points of one series, such as "val/acc". With `hidden` also what a newer attempt superseded."""
+        """Return the points of one series, such as "val/acc". `hidden` includes points that a newer attempt
+        superseded."""
         return points_of(self._http, self.id, series=series, max_points=max_points, axis=axis, hidden=hidden)
 
     def value(self, key: str) -> Any:
-        """What a run is sorted by: `val/acc` or `metrics.val.acc` (the last value), `hparams.lr`, `name`. None: it has
-        none. Raise InvalidInput for what is no key."""
+        """Return the value by which runs are sorted: `val/acc` or `metrics.val.acc` (the last value), `hparams.lr`,
+        `name`. None when the run has none. Raise InvalidInput for an invalid key."""
         return value_of(self, key)
 
 
 class RunList(Sequence[ListedRun]):
-    """Runs, page after page as they are read; counting and indexing reads as far as that needs."""
+    """A sequence of runs that fetches pages as needed. `len()` fetches all of them."""
 
     def __init__(self, runs: Iterable[ListedRun]) -> None:
         self._read: list[ListedRun] = []
@@ -74,7 +75,8 @@ class RunList(Sequence[ListedRun]):
         return f"<{len(self)} runs: {names}{', ...' if len(self) > 5 else ''}>"
 
     def best(self, series: str, *, lowest: bool = False) -> ListedRun:
-        """The run whose series (such as "val/acc") had the highest value, or the lowest. Raise NotFound for none."""
+        """Return the run with the highest (or lowest) value of a series such as "val/acc". Raise NotFound without
+        any."""
         among = [(run, one) for run in self if (one := _metric(run, series)) is not None]
         reached = [(run, one.low if lowest else one.high) for run, one in among]
         finite = [(run, value) for run, value in reached if value is not None]
@@ -86,9 +88,9 @@ class RunList(Sequence[ListedRun]):
         return (min if lowest else max)(finite, key=lambda pair: pair[1])[0]
 
     def to_pandas(self) -> Any:
-        """A DataFrame with a row per run: its fields, `hparams.*`, `metrics.*` (the last values) and `summary.*`.
+        """Return a DataFrame with a row per run: its fields, `hparams.*`, `metrics.*` (last values) and `summary.*`.
 
-        Needs pandas.
+        Requires pandas.
         """
         try:
             pandas = import_module("pandas")
@@ -97,7 +99,7 @@ class RunList(Sequence[ListedRun]):
         return pandas.DataFrame([row_of(run) for run in self])
 
     def _reaches(self, index: int) -> bool:
-        """Read up to an index; say whether there is such a run."""
+        """Fetch up to an index; return whether that run exists."""
         while len(self._read) <= index:
             found = next(self._rest, None)
             if found is None:
@@ -107,7 +109,7 @@ class RunList(Sequence[ListedRun]):
 
 
 def row_of(run: RunSummary) -> dict[str, Any]:
-    """A run as one flat row."""
+    """Return a run as one flat row."""
     row: dict[str, Any] = {"id": run.id, **{name: getattr(run, name) for name in PLAIN}}
     row["state"] = str(run.state)
     row.update({f"hparams.{name}": value for name, value in run.hparams.items()})
@@ -133,12 +135,12 @@ def value_of(run: RunSummary, key: str) -> Any:
 
 
 def last_of(metric: MetricOut) -> Optional[float]:
-    """The last value of a metric, also where JSON has no number for it."""
+    """The last value of a metric, including NaN and infinity, which JSON cannot represent."""
     return metric.last if metric.odd is None else float(metric.odd)
 
 
 def points_of(http: Http, run_id: str, *, series: str, max_points: int, axis: str, hidden: bool) -> SeriesPoints:
-    """The points of one series; one without points when there is none of that name."""
+    """Return the points of one series; empty when the series does not exist."""
     query: Query = {"run": run_id, "series": series, "max_points": max_points, "axis": axis, "hidden": hidden}
     found = http.get("/runs/points", PointsOut, query=query).items
     if found:

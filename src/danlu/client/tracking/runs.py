@@ -43,7 +43,7 @@ SERIES_AT_ONCE = 100
 
 
 class Run:
-    """One run, as it was when it was asked for."""
+    """A run, as of the time of the request."""
 
     def __init__(self, http: Http, details: RunOut) -> None:
         self._http = http
@@ -62,17 +62,18 @@ class Run:
         return self
 
     def series(self) -> list[MetricOut]:
-        """All series, the use of the machine too, rolled up."""
+        """All series with summaries, including the machine's resource usage."""
         return list(pages(self._http, f"/runs/{self.id}/series", MetricOut))
 
     def points(
         self, series: str, *, max_points: int = 20_000, axis: str = "step", hidden: bool = False
     ) -> SeriesPoints:
-        """The points of one series, such as "val/acc". With `hidden` also what a newer attempt superseded."""
+        """Return the points of one series, such as "val/acc". `hidden` includes points that a newer attempt
+        superseded."""
         return points_of(self._http, self.id, series=series, max_points=max_points, axis=axis, hidden=hidden)
 
     def all_points(self, series: Sequence[str], max_points: int = 1000) -> list[SeriesPoints]:
-        """Any number of series, many in one request."""
+        """Return the points of any number of series, with many per request."""
         found: list[SeriesPoints] = []
         for at in range(0, len(series), SERIES_AT_ONCE):
             wanted = list(series[at : at + SERIES_AT_ONCE])
@@ -81,7 +82,7 @@ class Run:
         return found
 
     def environment(self) -> EnvironmentOut:
-        """What was captured of its surroundings: packages, git commit and diff, command, machine."""
+        """The captured environment: packages, git commit and diff, command, machine."""
         return self._http.get(f"/runs/{self.id}/environment", EnvironmentOut)
 
     def media(self) -> Iterator[MediaOut]:
@@ -93,7 +94,7 @@ class Run:
         return self._http.send("GET", f"/runs/{self.id}/media/{path_part(name)}").content
 
     def output(self) -> Iterator[bytes]:
-        """What its processes printed, journal by journal."""
+        """Yield what its processes printed, journal by journal."""
         for journal in self.details.journals:
             offset = 0
             while offset < journal.output_bytes:
@@ -105,7 +106,8 @@ class Run:
                 yield piece
 
     def export(self, path: Union[str, Path], file_format: Optional[str] = None) -> Path:
-        """Write every point into a file: CSV, or Parquet when the name ends so. It appears whole or not at all."""
+        """Write every point to a file: CSV, or Parquet if the name ends in `.parquet`. The file appears when it is
+        complete."""
         target = Path(path)
         chosen = file_format or ("parquet" if target.suffix == ".parquet" else "csv")
         partial = target.with_name(f".partial.{target.name}")
@@ -131,7 +133,7 @@ class Run:
         labels: Optional[Sequence[str]] = None,
         description: Optional[str] = None,
     ) -> Run:
-        """Rename, move, label or describe it; what is left out stays."""
+        """Change name, folder, labels or description; omitted ones stay."""
         body = ChangeRun(
             name=name, folder=folder, labels=None if labels is None else list(labels), description=description
         )
@@ -140,7 +142,7 @@ class Run:
         return self
 
     def delete(self, *, purge: bool = False) -> None:
-        """Move it to the trash; with `purge`, forget for good what is there."""
+        """Move it to the trash; with `purge`, delete it permanently."""
         self._http.send("DELETE", f"/runs/{self.id}", query={"purge": purge})
 
     def restore(self) -> Run:
@@ -161,9 +163,9 @@ class Runs:
         follow_links: bool = False,
         on_run: Callable[[MlflowRun], None] = lambda _run: None,
     ) -> Imported:
-        """Bring the runs of a folder `mlruns`, an MLflow SQLite file or an MLflow server here, with their metrics,
-        parameters, tags, times and files. Those that were brought before are passed over. `follow_links` also brings
-        files that lie outside of the folder, where links or the database say."""
+        """Import the runs of a folder `mlruns`, an MLflow SQLite file or an MLflow server, with metrics, parameters,
+        tags, times and files. Runs that were imported before are skipped. `follow_links` also imports files outside the
+        folder that symlinks or the database refer to."""
         return import_mlflow(
             self._http,
             str(source),
@@ -181,8 +183,8 @@ class Runs:
         project: Optional[str] = None,
         on_run: Callable[[ForeignRun], None] = lambda _run: None,
     ) -> ImportedRuns:
-        """Bring runs of W&B here: a folder `wandb`, a `.wandb` file, or CSV files that were exported. Those that were
-        brought before are passed over. `follow_links` also brings what links in a run's files lead to."""
+        """Import runs of W&B: a folder `wandb`, a `.wandb` file, or exported CSV files. Runs that were imported before
+        are skipped. `follow_links` also imports targets of symlinks in a run's files."""
         place = Path(path)
         if place.suffix.lower() == ".csv" or (place.is_dir() and not find_logs(place) and any(place.glob("*.csv"))):
             return bring(self._http, WandbTables(place), project=project, on_run=on_run)
@@ -196,7 +198,7 @@ class Runs:
         project: Optional[str] = None,
         on_run: Callable[[ForeignRun], None] = lambda _run: None,
     ) -> ImportedRuns:
-        """Bring a TensorBoard event file, or all below a folder, here: every folder with event files is a run."""
+        """Import a TensorBoard event file, or all in a folder: every folder with event files becomes a run."""
         return bring(self._http, EventFolders(Path(path), name), project=project, on_run=on_run)
 
     def import_trackio(
@@ -206,7 +208,7 @@ class Runs:
         project: Optional[str] = None,
         on_run: Callable[[ForeignRun], None] = lambda _run: None,
     ) -> ImportedRuns:
-        """Bring the runs of a trackio project's SQLite file, or of all in a folder, here."""
+        """Import the runs of a trackio project's SQLite file, or of all such files in a folder."""
         return bring(self._http, TrackioProjects(Path(path)), project=project, on_run=on_run)
 
     def import_swanlab(
@@ -216,11 +218,11 @@ class Runs:
         project: Optional[str] = None,
         on_run: Callable[[ForeignRun], None] = lambda _run: None,
     ) -> ImportedRuns:
-        """Bring the runs of a folder `swanlog`, a run's folder in it, or its `.swanlab` file here."""
+        """Import the runs of a folder `swanlog`, of a run's folder in it, or of its `.swanlab` file."""
         return bring(self._http, SwanlabFolders(Path(path), load_plain), project=project, on_run=on_run)
 
     def get(self, run: str) -> Run:
-        """The run with this id, or the newest one of this name. Raises NotFound."""
+        """Return the run with this id, or the newest one with this name. Raises NotFound."""
         return Run(self._http, self._http.get(f"/runs/{path_part(run)}", RunOut))
 
     def list(
@@ -233,12 +235,12 @@ class Runs:
         sort: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> RunList:
-        """Runs, newest first, page after page as they are read; `len()` and an index read as far as they need.
+        """Runs, newest first. Pages are fetched as needed; `len()` fetches all of them.
 
             runs = client.runs.list("metrics.val.acc > 0.9 and hparams.lr < 0.01", folder="vision")
             runs[0].points("val/acc"), runs.best("val/acc"), runs.to_pandas()
 
-        `sort` is a metric such as `val/acc`, `hparams.lr`, `name` or `created`, with `-` for the largest first; runs
+        `sort` is a metric such as `val/acc`, `hparams.lr`, `name` or `created`, with `-` for descending order; runs
         without the value come last.
         """
         query: Query = {
@@ -250,7 +252,7 @@ class Runs:
             "limit": min(limit, 1000) if limit is not None else None,
         }
         if sort is not None:
-            parse_sort(sort)  # a wrong one is told here, and not with the first run
+            parse_sort(sort)  # report an invalid key here, not when the first run is read
         return RunList(islice(self._listed(query), limit))
 
     def _listed(self, query: Query) -> Iterator[ListedRun]:
@@ -267,7 +269,8 @@ class Runs:
         max_points: int = 1000,
         hidden: bool = False,
     ) -> List[SeriesPoints]:  # noqa: UP006  `list` is the method here
-        """Many series of many runs in one request; each line has at most `max_points`, with its extremes."""
+        """Return many series of many runs in one request, each with at most `max_points` points, including its
+        extremes."""
         query: Query = {
             "run": list(runs),
             "series": list(series),
@@ -287,7 +290,7 @@ class Runs:
         epoch: Optional[float] = None,
         timestamp: Optional[float] = None,
     ) -> RunOut:
-        """Push metrics to a job: they land in the run that it has of its own."""
+        """Push metrics to a job; they are recorded in the run that the job has for them."""
         one = PushMetrics(values=dict(values), step=step, total_steps=total_steps, epoch=epoch, timestamp=timestamp)
         return self.push_many(job, [one])
 
@@ -302,9 +305,9 @@ class Runs:
         return self._http.post("/folders", FolderOut, body=MakeFolder(path=path, project=project), is_repeatable=True)
 
     def move_folder(self, path: str, to: str, *, project: Optional[str] = None) -> FolderOut:
-        """Move or rename a folder with all that is in it."""
+        """Move or rename a folder with its content."""
         return self._http.post("/folders/move", FolderOut, body=MoveFolder(path=path, to=to, project=project))
 
     def delete_folder(self, path: str, *, project: Optional[str] = None) -> None:
-        """Forget a folder; its runs go to the trash."""
+        """Delete a folder; its runs are moved to the trash."""
         self._http.send("DELETE", "/folders", query={"path": path, "project": project})

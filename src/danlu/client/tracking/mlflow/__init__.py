@@ -1,4 +1,4 @@
-"""Runs of MLflow, read where they are and brought to Danlu: a folder `mlruns`, a SQLite file, or a server."""
+"""Import runs of MLflow from a folder `mlruns`, a SQLite file, or a server."""
 
 from danlu.client.tracking.mlflow.importing import Imported, import_mlflow
 

@@ -1,4 +1,4 @@
-"""MLflow's SQLite file, `mlflow.db`. It is only read."""
+"""Read MLflow's SQLite file, `mlflow.db`. Never writes to it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from danlu.importing.files import open_foreign
 from danlu.importing.records import Problems
 
 LARGEST = sys.float_info.max
-"""What MLflow stores for infinity, as its databases have no word for it."""
+"""What MLflow stores for infinity, which its databases cannot represent."""
 
 _RUNS = """SELECT r.run_uuid, e.name, r.name, r.status, r.start_time, r.end_time, r.artifact_uri, e.experiment_id
 FROM runs r JOIN experiments e ON e.experiment_id = r.experiment_id
@@ -83,7 +83,7 @@ class DatabaseSource(Source):
             self._problems.add(f"{run.id}: its files are at {self._uris[run.id]}, which cannot be read here")
             return iter(())
         top = self._file.parent / found
-        # the database says where; it may name any folder of this machine
+        # the database is untrusted and may name any folder of this machine
         if not self._follow_links and self._file.parent.resolve() not in top.resolve().parents and top.exists():
             self._problems.add(
                 f"{run.id}: its files are at {top}, outside of the database's folder; --links brings them"
@@ -119,5 +119,5 @@ def _tags_of_experiment(database: sqlite3.Connection, number: Any) -> dict[str, 
 
 
 def _texts(database: sqlite3.Connection, query: str, of: Any) -> dict[str, str]:
-    """Columns of SQLite hold values of any type."""
+    """Convert values to text: SQLite columns can hold any type."""
     return {str(key): "" if value is None else str(value) for key, value in database.execute(query, (of,))}

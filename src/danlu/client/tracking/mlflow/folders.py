@@ -78,7 +78,7 @@ class FolderSource(Source):
         )
 
     def _inputs(self, folder: Path) -> Iterator[dict[str, Any]]:
-        """The data sets of a run: they lie beside the runs, and each run says which it took in."""
+        """Yield the data sets of a run. They are stored next to the runs, and each run refers to its inputs."""
         for meta in sorted((folder / "inputs").glob("*/meta.yaml")):
             said = self._meta(meta)
             known = re.fullmatch(r"[\w-]{1,100}", str(said.get("source_id")))
@@ -113,7 +113,7 @@ class FolderSource(Source):
 
 
 def local_path(uri: str) -> Optional[Path]:
-    """The folder of a `file:` address or a plain path; None for what is elsewhere."""
+    """Return the path in a `file:` URL or plain path; None for other URLs."""
     parts = urlsplit(uri)
     if parts.scheme == "file":
         return Path(unquote(parts.path))
@@ -121,8 +121,8 @@ def local_path(uri: str) -> Optional[Path]:
 
 
 def files_in(top: Path, problems: Problems, *, follow_links: bool) -> Iterator[tuple[str, Path]]:
-    """Name and place of every plain file below a folder. Links may lead anywhere: one that leads out of the folder is
-    named instead, unless they are to be followed."""
+    """Yield name and path of every plain file in a folder. Symlinks that lead out of the folder are reported instead,
+    unless `follow_links`."""
     if top.is_symlink() and not follow_links:
         problems.add(f"{top}: it is a link; --links follows it")
     elif top.is_dir():
@@ -130,7 +130,7 @@ def files_in(top: Path, problems: Problems, *, follow_links: bool) -> Iterator[t
 
 
 def _files_below(top: Path) -> Iterator[Path]:
-    """Plain files; links are not followed, for they may lead anywhere."""
+    """Yield plain files; symlinks, which may lead anywhere, are skipped."""
     if top.is_symlink():
         return
     for parent, folders, names in os.walk(top):

@@ -1,7 +1,7 @@
-"""Bring runs of MLflow to Danlu, through the door for MLflow's clients: everything arrives as those would send it.
+"""Import runs of MLflow through Danlu's endpoint for MLflow clients, in the form in which those would send them.
 
-A run that was brought before is passed over: it carries a tag with its old id. What cannot be read is named, and the
-others are brought all the same.
+Imported runs are tagged with their old id, and skipped the next time. What cannot be read is reported, and the rest is
+imported.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ POINTS_AT_ONCE, TEXTS_AT_ONCE = 1000, 100
 BYTES_AT_ONCE, LARGEST_BYTES = 512 << 10, 1_000_000
 MAX_PROBLEMS = 2000
 LATEST = 253_402_300_799_000
-"""Milliseconds: the end of the year 9999."""
+"""End of the year 9999, in milliseconds."""
 
 MAX_STEP = 1 << 62
 _OF_FILES = (OSError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError, sqlite3.Error)
-"""What reading the files of others may come to."""
+"""Errors that reading foreign files may raise."""
 
 MAX_TAG_CHARS, MAX_PARAM_CHARS, MAX_KEY_CHARS = 8000, 6000, 250
 T = TypeVar("T")
@@ -45,15 +45,15 @@ _Json = RootModel[dict[str, Any]]
 
 class Imported(NamedTuple):
     runs: dict[str, str]
-    """Id in MLflow -> id here, of runs that were brought."""
+    """Id in MLflow -> id here, of runs that were imported."""
 
     num_known: int
-    """Runs that were here already."""
+    """Runs that had been imported before."""
 
     num_points: int
     num_files: int
     problems: list[str]
-    """What could not be brought, a sentence each."""
+    """One sentence for each thing that could not be imported."""
 
 
 def import_mlflow(
@@ -65,14 +65,14 @@ def import_mlflow(
     follow_links: bool = False,
     on_run: Callable[[MlflowRun], None] = lambda _run: None,
 ) -> Imported:
-    """Bring all runs of a folder, a SQLite file or a server. May be repeated. `follow_links` also brings files that
-    are outside of the folder, where links and a database may say they are."""
+    """Import all runs of a folder, a SQLite file or a server. Idempotent. `follow_links` also imports files outside the
+    folder that symlinks or the database refer to."""
     with closing(source_at(source, follow_links=follow_links)) as found:
         return _Import(_Door(http, project), found, on_run).all(experiment)
 
 
 def source_at(text: str, *, follow_links: bool = False) -> Source:
-    """What a path or address leads to. Raise InvalidInput when that is no place with runs of MLflow."""
+    """Return the source at a path or URL. Raise InvalidInput when it contains no MLflow runs."""
     if text.startswith(("http://", "https://")):
         return ServerSource(text)
     path = Path(text[len("sqlite:///") :] if text.startswith("sqlite:///") else text)
@@ -87,7 +87,7 @@ def source_at(text: str, *, follow_links: bool = False) -> Source:
 
 
 class _Door:
-    """MLflow's calls, to this server."""
+    """Sends MLflow API calls to this server."""
 
     def __init__(self, http: Http, project: Optional[str]) -> None:
         self._http = http
@@ -103,7 +103,7 @@ class _Door:
         self._http.put_file(f"{self._base}/mlflow-artifacts/artifacts/{quote(path)}", file)
 
     def experiment(self, name: str, tags: Mapping[str, str]) -> str:
-        """The id of an experiment, which is made, with these tags, if it is not there."""
+        """Return the id of an experiment. Create it with these tags if it does not exist."""
         if name not in self._experiments:
             try:
                 query = {"experiment_name": name}
@@ -116,7 +116,7 @@ class _Door:
         return self._experiments[name]
 
     def known(self, experiment_id: str) -> dict[str, str]:
-        """Old id -> id of the runs of an experiment that were brought before."""
+        """Return old id -> id of runs of an experiment that were imported before."""
         found: dict[str, str] = {}
         token = ""
         while True:
@@ -124,7 +124,7 @@ class _Door:
             page = self.post("runs/search", experiment_ids=[experiment_id], **wanted)
             for run in page["runs"]:
                 tags = {tag["key"]: tag["value"] for tag in run["data"]["tags"]}
-                if run["info"]["status"] != "RUNNING":  # one that is still running was cut off: it is brought again
+                if run["info"]["status"] != "RUNNING":  # a run that is still running was interrupted: import it again
                     found[tags[OLD_ID]] = run["info"]["run_id"]
             token = page.get("next_page_token", "")
             if not token:
@@ -190,7 +190,7 @@ class _Import:
         return run_id
 
     def _log(self, run: MlflowRun, run_id: str, kind: str, items: list[dict[str, Any]]) -> int:
-        """Log what the server takes; return how much. A key that it does not take is told, the others are logged."""
+        """Log items; return how many were accepted. A rejected key is reported, and the others are logged."""
         wanted = [item for item in items if (run_id, kind, item["key"]) not in self._refused]
         if not wanted:
             return 0
@@ -207,7 +207,7 @@ class _Import:
         return len(wanted)
 
     def _sendable(self, run: MlflowRun) -> Iterator[dict[str, Any]]:
-        """A server ends the connection of a request that is too large, while it is still being sent."""
+        """Skip data sets that are too large: the server closes the connection during such requests."""
         for one in run.inputs:
             num_bytes = len(json.dumps(one, ensure_ascii=False).encode("utf-8", "replace"))
             if num_bytes <= LARGEST_BYTES:
@@ -240,12 +240,12 @@ def _sent(point: Point) -> dict[str, Any]:
 
 
 def _moment(milliseconds: Optional[int]) -> Optional[int]:
-    """None for what is no time; files of others may say anything."""
+    """Return a valid time or None; foreign files may contain anything."""
     return milliseconds if isinstance(milliseconds, int) and 0 <= milliseconds <= LATEST else None
 
 
 def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
-    """At most so many together, and no more than a request may have unless one alone is larger."""
+    """Split into batches of at most `size` items that fit into a request; a larger item gets a batch of its own."""
     batch: list[T] = []
     num_bytes = 0
     for item in items:

@@ -1,4 +1,4 @@
-"""What is read of a run, wherever it was."""
+"""Records of MLflow runs, independent of where they were read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Optional
 
 MAX_TEXT_BYTES = 1 << 20
 DATASET = ("name", "digest", "source_type", "source", "schema", "profile")
-"""What MLflow says of a data set."""
+"""Fields of a data set in MLflow."""
 
 
 class Point(NamedTuple):
@@ -25,7 +25,7 @@ class Point(NamedTuple):
 class MlflowRun(NamedTuple):
     id: str
     experiment: str
-    """Its name."""
+    """Name of the experiment."""
 
     name: str
     status: str
@@ -37,29 +37,29 @@ class MlflowRun(NamedTuple):
     tags: dict[str, str]
     user: str = ""
     inputs: tuple[dict[str, Any], ...] = ()
-    """Its data sets, as MLflow's client logs them: `{"dataset": {"name": ...}, "tags": [...]}`."""
+    """Data sets in the form in which MLflow's client logs them: `{"dataset": {"name": ...}, "tags": [...]}`."""
 
     experiment_tags: Mapping[str, str] = MappingProxyType({})
 
 
 class Source(ABC):
-    """A place with runs of MLflow."""
+    """A place from which MLflow runs are read."""
 
     @abstractmethod
     def runs(self, experiment: Optional[str]) -> Iterator[MlflowRun]:
-        """All runs that are not deleted, of one experiment or of all."""
+        """Yield all runs that are not deleted, of one experiment or of all."""
 
     @abstractmethod
     def points(self, run: MlflowRun) -> Iterator[Point]:
-        """In the order in which they were logged, metric by metric."""
+        """Yield points metric by metric, in the order in which they were logged."""
 
     @abstractmethod
     def files(self, run: MlflowRun, into: Path, /) -> Iterator[tuple[str, Path]]:
-        """Name of each file and where it is. `into`: an empty folder for what has to be fetched."""
+        """Yield name and path of each file. `into`: an empty folder for downloads."""
 
     def close(self) -> None:  # noqa: B027  most have nothing to close
         """Close what was opened."""
 
     def problems(self) -> list[str]:
-        """What could not be read, a sentence each."""
+        """One sentence for each thing that could not be read."""
         return []

@@ -1,4 +1,4 @@
-"""An MLflow server, asked over HTTP, with the credentials that MLflow's own client takes from the environment."""
+"""Read runs of an MLflow server over HTTP, with the credentials that MLflow's own client takes from the environment."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class ServerSource(Source):
         return self._problems.all()
 
     def _below(self, run: MlflowRun, folder: str, depth: int) -> Iterator[str]:
-        """The files of a run. What the server lists in a folder must be below it, or this would not end."""
+        """Yield the files of a run. Listed paths must be below the listed folder, or this might never end."""
         query = {"run_id": run.id, **({"path": folder} if folder else {})}
         before = f"{folder}/" if folder else ""
         for one in self._pages("GET", "/artifacts/list", "files", query):
@@ -132,7 +132,7 @@ class ServerSource(Source):
             yield from (one for one in found.get(name) or () if isinstance(one, dict))
             token = str(found.get("next_page_token") or "")
             if token in seen or len(seen) > MAX_PAGES:
-                return  # the last one; or a server that would go on for ever
+                return  # the last page, or a server that repeats pages
             seen.add(token)
 
     def _ask(self, method: str, path: str, values: dict[str, Any]) -> dict[str, Any]:
