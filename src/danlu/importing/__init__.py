@@ -1,4 +1,4 @@
-"""Runs of other trackers: their files, read into journals. Needs nothing but Python.
+"""Read runs of other trackers from their files, and write them as journals. Standard library only.
 
-What is read was written by others: every length, path and number is checked before it is believed.
+The files are untrusted: every length, path and number is validated.
 """

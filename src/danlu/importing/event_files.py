@@ -1,8 +1,8 @@
-"""Event files of TensorBoard, read: scalars, texts, images, audio, histograms, PR curves and hyperparameters.
+"""Read TensorBoard event files: scalars, texts, images, audio, histograms, PR curves and hyperparameters.
 
-An event file is a sequence of TFRecords (length u64, its checksum u32, data, checksum u32), each a message `Event`:
-wall_time 1, step 2, graph_def 4, summary 5, run metadata 8, meta graph 9. The few fields that matter are read here, so
-that neither TensorFlow nor protobuf is needed.
+An event file is a sequence of TFRecords (length u64, its checksum u32, data, checksum u32), each an `Event` message:
+wall_time 1, step 2, graph_def 4, summary 5, run metadata 8, meta graph 9. Only the needed fields are decoded here,
+without TensorFlow or protobuf.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from danlu.journal.words import TYPES
 MAX_EVENT_BYTES = 64 << 20
 MAX_IN_ONE = 1000
 MAX_NUMBERS = 1 << 20
-"""Of a tensor: what has more is no curve and no histogram, and would not fit into memory as numbers."""
+"""Per tensor: larger ones are neither curves nor histograms, and could exhaust the memory."""
 
 _OF_HPARAMS = re.compile(r"\d{9,11}\.\d+")
-"""Folders that SummaryWriter.add_hparams makes beside the run's own file: the time."""
+"""Names of the folders that SummaryWriter.add_hparams creates beside the run's own file: a time."""
 
 _HEAD = struct.Struct("<QI")
 _STRING = 7
 _NUMBERS = {1: "f", 2: "d", 3: "i", 9: "q", 19: "e"}
-"""Kinds of tensors -> how their bytes are packed."""
+"""dtype of a tensor -> struct format of its elements."""
 
 _PR_ROWS = ("true_positives", "false_positives", "true_negatives", "false_negatives", "precision", "recall")
 _ENCODED = {4: "image", 6: "audio"}
@@ -41,7 +41,7 @@ class Value(NamedTuple):
     """One value of one tag. `what` is a float, or a kind and its data:
 
     text str, image bytes, audio bytes, histogram (edges, counts), table (columns, rows), hparams dict, session dict
-    (its group, how it ended), and `other`: the name of something that is not read, such as a graph or a mesh's plugin.
+    (group, end), and `other`: the name of something unsupported, such as a graph or the plugin of a mesh.
     """
 
     tag: str
@@ -51,7 +51,7 @@ class Value(NamedTuple):
 
 
 class Trouble:
-    """Why a file was not read to its end; empty when it was."""
+    """Why a file was not read completely; empty when it was."""
 
     def __init__(self) -> None:
         self.why = ""
@@ -61,11 +61,11 @@ def find_event_files(path: str) -> list[str]:
     if os.path.isfile(path):
         return [path]
     named = (os.path.join(parent, name) for parent, _, names in os.walk(path) for name in names if "tfevents" in name)
-    return sorted(place for place in named if os.path.isfile(place))  # a pipe would never end
+    return sorted(place for place in named if os.path.isfile(place))  # reading a pipe would block forever
 
 
 def group_by_run(top: str, files: list[str]) -> dict[str, list[str]]:
-    """Folder below the top (empty for the top itself) -> its event files."""
+    """Return folder below the top (empty for the top itself) -> its event files."""
     found: dict[str, list[str]] = {}
     for file in files:
         folder = os.path.dirname(file)
@@ -79,18 +79,18 @@ def group_by_run(top: str, files: list[str]) -> dict[str, list[str]]:
 
 
 def type_of(file: str) -> str:
-    """The type that the folder of a file is called like; `train` for any other."""
+    """Return the type after which the file's folder is named; else `train`."""
     return TYPES.get(os.path.basename(os.path.dirname(os.path.abspath(file))).lower(), "train")
 
 
 def read_events(path: str, trouble: Optional[Trouble] = None) -> Iterator[Value]:
-    """The values of a file, in order, as far as it is whole."""
+    """Yield the values of a file in order, up to the first damaged or truncated record."""
     told = trouble or Trouble()
     with open(path, "rb") as file:
         for number, data in enumerate(_records(file, told)):
             try:
                 yield from _event(data)
-            # its checksum is right, so it was written so: what is behind it can be read all the same
+            # its length is intact (see _records), so the records after it can still be read
             except UNREADABLE as error:
                 told.why = told.why or f"event {number} is damaged: {error}"
 
@@ -165,7 +165,7 @@ def _said_of_session(content: bytes) -> list[tuple[str, Any]]:
 
 
 def _hparams(content: bytes) -> dict[str, Any]:
-    """The values that a session of the hparams plugin began with."""
+    """Return the hyperparameters of a session of the hparams plugin."""
     found: dict[str, Any] = {}
     for field, entry in pb.fields(pb.sub(content, 3)):
         if field == 1:
@@ -182,7 +182,7 @@ def _hparams(content: bytes) -> dict[str, Any]:
 
 
 def _session(content: bytes) -> dict[str, str]:
-    """The group that a session belongs to, and how it ended: each is said in a message of its own."""
+    """Return the group of a session and how it ended, which are in separate messages."""
     group, end = pb.text(pb.sub(pb.sub(content, 3), 4)), _ENDS.get(pb.sub(pb.sub(content, 4), 1), "")
     return {name: said for name, said in (("group", group), ("end", end)) if said}
 
@@ -201,7 +201,7 @@ def _tensor(data: bytes, plugin: str) -> list[Union[float, tuple[str, Any]]]:
 
 def _strings(strings: list[bytes], plugin: str) -> list[Union[float, tuple[str, Any]]]:
     if plugin == "images":
-        return [("image", one) for one in strings[2:][:MAX_IN_ONE]]  # width and height come before them
+        return [("image", one) for one in strings[2:][:MAX_IN_ONE]]  # the first two are width and height
     if plugin == "audio":
         return [("audio", one) for one in strings[::2][:MAX_IN_ONE]]  # each is followed by its label
     if plugin in ("text", ""):
@@ -214,7 +214,7 @@ def _other(plugin: str) -> tuple[str, Any]:
 
 
 def _content(data: bytes) -> tuple[int, list[bytes], list[float]]:
-    """Kind of a tensor, and its strings or numbers."""
+    """Return a tensor's dtype, and its strings or numbers."""
     dtype, content, strings = 0, b"", []
     numbers = [0.0][:0]
     for field, value in pb.fields(data):
@@ -236,7 +236,7 @@ def _content(data: bytes) -> tuple[int, list[bytes], list[float]]:
 
 
 def _pr_curve(numbers: list[float]) -> tuple[list[str], list[list[float]]]:
-    """A PR curve as a table: thresholds are spread evenly from 0 to 1."""
+    """Convert a PR curve to a table. Thresholds are evenly spaced from 0 to 1."""
     size = len(numbers) // len(_PR_ROWS)
     columns = [numbers[at * size : (at + 1) * size] for at in range(len(_PR_ROWS))]
     rows = [[at / max(1, size - 1), *(column[at] for column in columns)] for at in range(size)]

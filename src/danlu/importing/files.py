@@ -1,4 +1,4 @@
-"""Files beside the runs of another tracker. Nothing outside of a folder is reached by a name that a file contains."""
+"""Access the files that belong to another tracker's runs. File names in logs cannot lead out of the run's folder."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from danlu.importing.records import Problems
 MAX_FILES = 100_000
 MAX_CELL_BYTES = 64 << 20
 MAX_TREE_BYTES = 1 << 40
-"""Of the files of one run. A file may claim any size without having it."""
+"""Maximum size of the files of one run. Sparse files may claim any size."""
 
 MAX_FOLDERS = 200_000
 
 
 def inside(folder: Path, name: str) -> Optional[Path]:
-    """The plain file of this name in a folder; None when it is not there, or leads out of the folder."""
+    """Return the regular file of this name in a folder; None when it does not exist or leads out of the folder."""
     if not name or "\0" in name or os.path.isabs(name):
         return None
     try:
         top = folder.resolve()
         found = (top / name).resolve()
         return found if found.is_file() and top in found.parents else None
-    except (OSError, RuntimeError, ValueError):  # a loop of links, a name that no system has
+    except (OSError, RuntimeError, ValueError):  # a loop of symlinks, or an invalid name
         return None
 
 
 def read_inside(folder: Path, name: str, *, max_bytes: int) -> bytes:
-    """The bytes of a file in a folder. Raise ValueError that says why there are none."""
+    """Return the content of a file in a folder. Raise ValueError when it cannot be read."""
     found = inside(folder, name)
     if found is None:
         raise ValueError(f"the file {name[:120]!r} is not there")
@@ -43,8 +43,8 @@ def read_inside(folder: Path, name: str, *, max_bytes: int) -> bytes:
 
 
 def tree(folder: Path, problems: Problems, *, follow_links: bool = False) -> dict[str, Path]:
-    """Name below the folder -> plain file. Pipes and the like are named, and links that lead out of the folder unless
-    they are to be followed: a folder of somebody else could name any file of this machine."""
+    """Return name below the folder -> regular file. Others, such as pipes, are reported, and so are symlinks out of the
+    folder unless `follow_links`: an untrusted folder could refer to any file of this machine."""
     found: dict[str, Path] = {}
     num_bytes = 0
     for name, file in _files(folder):
@@ -61,7 +61,7 @@ def tree(folder: Path, problems: Problems, *, follow_links: bool = False) -> dic
 
 
 def open_foreign(file: Path) -> sqlite3.Connection:
-    """A SQLite database that somebody else made, to be read. Its views and triggers reach nothing outside of it."""
+    """Open an untrusted SQLite database read-only, so that its views and triggers have no side effects."""
     database = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
     if hasattr(database, "setlimit"):
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_CELL_BYTES)
@@ -70,7 +70,7 @@ def open_foreign(file: Path) -> sqlite3.Connection:
 
 
 def load_json(data: bytes) -> Any:
-    """What JSON says. Raise ValueError for what is none, or is nested too deeply."""
+    """Parse JSON. Raise ValueError when it is invalid or nested too deeply."""
     try:
         return json.loads(data.decode("utf-8", "replace"))
     except RecursionError:

@@ -1,4 +1,4 @@
-"""Writes a foreign run as a journal. The same run always becomes the same bytes, so that nothing arrives twice."""
+"""Write a foreign run as a journal. The same run always produces the same bytes, so that nothing is imported twice."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MAX_ENVIRONMENT_BYTES = 700_000
 MAX_DEPTH = 32
 MAX_TEXT = 1 << 18
 MAX_AXES = 2000
-"""Metrics with an axis of their own, as many as the server keeps."""
+"""Maximum number of metrics with an axis, as on the server."""
 
 LATEST = 253_402_300_799.0
-"""The end of the year 9999."""
+"""End of the year 9999."""
 
 _TYPES = {**TYPES, "system": "system"}
 
@@ -37,19 +37,19 @@ class Written(NamedTuple):
 
 
 def run_id(run: ForeignRun, *, owner: str, project: str) -> str:
-    """The same for every import of this run by this person into this project."""
+    """Return the same id for every import of this run by this user into this project."""
     digest = hashlib.sha256(json.dumps([run.tracker, run.key, owner, project]).encode()).digest()
     return "run-" + base64.b32encode(digest[:16]).decode().rstrip("=").lower()
 
 
 def journal_id(run: ForeignRun) -> str:
-    """Its first half is made from which file it is, the second from what was in it."""
+    """Derive the id: the first half from the identity of the file, the second from its content."""
     part, content = (hashlib.sha256(text.encode()).hexdigest() for text in (run.part, run.fingerprint))
     return part[:16] + content[:16]
 
 
 def header_of(run: ForeignRun, *, id: str, project: Optional[str]) -> dict[str, Any]:
-    """What the server is told, and what the journal begins with."""
+    """Return the RUN values, for the server and the first frame."""
     return {
         "run": id,
         "name": run.name.strip()[:MAX_NAME] or "run",
@@ -69,7 +69,7 @@ def header_of(run: ForeignRun, *, id: str, project: Optional[str]) -> dict[str, 
 
 
 def _environment(run: ForeignRun) -> dict[str, Any]:
-    """What was captured, with where the run comes from. It must fit into the first frame."""
+    """Return the captured environment with the origin of the run, limited to the size of the first frame."""
     origin = {"imported_from": {"tracker": run.tracker, "id": run.key[:MAX_NAME]}}
     found: dict[str, Any] = {**plain(run.environment), **origin}
     if len(json.dumps(found)) <= MAX_ENVIRONMENT_BYTES:
@@ -110,7 +110,7 @@ def write(run: ForeignRun, header: Mapping[str, Any], *, file: BinaryIO) -> Writ
 
 
 def _sound(event: Event, began: float) -> Event:
-    """The event with a time and a step that every reader can hold."""
+    """Return the event with time and step clamped to valid ranges."""
     time = _moment(event.time, began)
     if isinstance(event, Printed):
         return event._replace(time=time)
@@ -122,8 +122,8 @@ def _moment(seconds: float, otherwise: float) -> float:
 
 
 def _axes(run: ForeignRun, series: Series) -> dict[str, str]:
-    """The axes of the metrics that were logged. A name that ends with * is that of every metric that begins so; one
-    that has an axis by its whole name, or by a longer beginning, keeps that."""
+    """Return the axes of the logged metrics. A name with a trailing * applies to all metrics with that prefix; exact
+    names and longer prefixes take precedence."""
     found: dict[str, str] = {}
     known = series.keys()
     for key in known:
@@ -137,14 +137,14 @@ def _axes(run: ForeignRun, series: Series) -> dict[str, str]:
 
 
 class Series:
-    """Type and name of each metric. Two metrics never become one: `valid/x` beside `val/x` keeps its whole name."""
+    """Assigns type and name to each metric, uniquely: if `val/x` exists, `valid/x` keeps its whole name."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Optional[str], str], tuple[str, str]] = {}
         self._taken: set[tuple[str, str]] = set()
 
     def keys(self) -> dict[str, None]:
-        """The metrics so far, without those that have a type of the tracker's."""
+        """Return the metrics so far for which the tracker has no type."""
         return {key: None for type, key in self._known if type is None}
 
     def of(self, key: str, type: Optional[str]) -> tuple[str, str]:
@@ -167,7 +167,7 @@ class Series:
 
 
 class _Rows:
-    """Points on their way into frames: rows of one layout that follow one another share a frame."""
+    """Collects points into frames: consecutive rows of one layout share a frame."""
 
     def __init__(self, run: ForeignRun, file: BinaryIO) -> None:
         self._run, self._file = run, file
@@ -179,7 +179,7 @@ class _Rows:
         self.num_points = 0
 
     def add(self, points: Points) -> None:
-        keys = (points.type, tuple(sorted(points.values)))  # W&B writes the keys of each row in another order
+        keys = (points.type, tuple(sorted(points.values)))  # W&B writes the keys of each row in a different order
         try:
             split = self._split.get(keys) or self._divide(keys)
         except ValueError as error:
@@ -202,7 +202,7 @@ class _Rows:
         self._pending, self._num_bytes = {}, 0
 
     def _divide(self, keys: tuple[Optional[str], tuple[str, ...]]) -> list[tuple[str, tuple[str, ...], list[int]]]:
-        """Which values go into the layout of which type. At most 1,000 are in one, for their names fit into a frame."""
+        """Assign values to layouts by type. At most 1,000 names per layout, so that they fit into a frame."""
         if len(self._split) >= MAX_SERIES:
             raise ValueError(f"more than {MAX_SERIES} sets of metric names")
         by_type: dict[tuple[str, int], tuple[list[str], list[int]]] = {}
@@ -239,7 +239,7 @@ def _medium(run: ForeignRun, event: Medium, rows: _Rows, file: BinaryIO) -> int:
 
 
 class _Output:
-    """What was printed within a second shares a frame: trackers write down each word that a `print` makes."""
+    """Merges output within a second into one frame: trackers record each write of a `print` separately."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -273,7 +273,7 @@ def _sets(run: ForeignRun, field: str, values: Mapping[str, Any], time: float) -
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """The value as JSON can hold it: NaN and infinity as words; below 32 levels everything is text."""
+    """Convert a value to JSON: NaN and infinity become text, and so does everything below 32 levels."""
     if value is None or isinstance(value, (bool, int)):
         return value
     if isinstance(value, float):

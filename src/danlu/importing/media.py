@@ -1,4 +1,5 @@
-"""Media of other trackers as the frames of a journal. Files stay as they are; what no reader could show is refused."""
+"""Write media of other trackers as journal frames. Files are kept as they are; formats that cannot be shown are
+rejected."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ MAX_ROWS = 10_000
 MAX_COLUMNS = 1000
 MAX_BINS = 100_000
 HUGE = 1e300
-"""Edges of a histogram that lie beyond are drawn here: TensorBoard's outermost are ±1.8e308."""
+"""Histogram edges are clamped to this: TensorBoard's outermost are ±1.8e308."""
 
 PLOTLY = "application/vnd.plotly.v1+json"
 MAX_HTML_BYTES = 8 << 20
@@ -29,18 +30,18 @@ _SPELLED = {
     "html": "text/html",
     "plotly": PLOTLY,
 }
-"""Kinds whose bytes are made here -> their format."""
+"""Kinds whose content is created here -> format."""
 
 _LEVELS = {"warn": "warning", "warning": "warning", "error": "error", "critical": "error", "fatal": "error"}
 MAX_TITLE, MAX_ALERT = 200, 16_384
 
 
 class NotShown(ValueError):
-    """A medium that cannot be kept as one; the sentence says why."""
+    """The medium is not supported; the message says why."""
 
 
 def frames(about: Mapping[str, Any], *, kind: str, data: bytes) -> Iterator[bytes]:
-    """Frames of a medium. An image, sound or video that is another kind of file raises NotShown."""
+    """Yield the frames of a medium. Raises NotShown when an image, sound or video has an unsupported format."""
     most = MAX_HTML_BYTES if kind == "html" else MAX_BYTES
     if len(data) > most:
         raise NotShown(f"it has {len(data)} bytes; {most} are the most")
@@ -56,7 +57,7 @@ def frames(about: Mapping[str, Any], *, kind: str, data: bytes) -> Iterator[byte
 
 
 def alert(said: Alert) -> bytes:
-    """The frame of an alert. Nobody is told of one that is older than a day; it is on the run's page."""
+    """Return the frame of an alert. Alerts older than a day are only shown on the run's page, without a notice."""
     about = {
         "kind": "alert",
         "type": "alert",
@@ -72,7 +73,7 @@ def alert(said: Alert) -> bytes:
 
 
 def histogram(edges: Sequence[float], counts: Sequence[float]) -> bytes:
-    """A histogram that was counted elsewhere."""
+    """Encode an existing histogram."""
     if len(edges) != len(counts) + 1 or len(counts) > MAX_BINS:
         raise NotShown(f"{len(counts)} counts need {len(counts) + 1} edges and at most {MAX_BINS} bins")
     if any(math.isnan(edge) for edge in edges) or not all(math.isfinite(count) for count in counts):
@@ -82,7 +83,7 @@ def histogram(edges: Sequence[float], counts: Sequence[float]) -> bytes:
 
 
 def table(columns: Sequence[Any], rows: Sequence[Sequence[Any]]) -> bytes:
-    """A table. Raises NotShown when it has too many rows or columns, or a row lacks cells."""
+    """Encode a table. Raises NotShown when it has too many rows or columns, or a row has missing cells."""
     names = [str(name) for name in columns]
     if len(rows) > MAX_ROWS or len(names) > MAX_COLUMNS:
         raise NotShown(f"it has {len(rows)} rows and {len(names)} columns; {MAX_ROWS} and {MAX_COLUMNS} are the most")
@@ -95,7 +96,7 @@ def table(columns: Sequence[Any], rows: Sequence[Sequence[Any]]) -> bytes:
 
 
 def plotly(data: bytes) -> bytes:
-    """A figure of Plotly as its file has it. Raises NotShown for what is none."""
+    """Encode a Plotly figure from its JSON. Raises NotShown when it is invalid."""
     found = load_json(data)
     if not isinstance(found, dict) or not isinstance(found.get("data"), list):
         raise NotShown("a figure of Plotly has data and a layout")

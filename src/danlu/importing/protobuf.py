@@ -1,4 +1,4 @@
-"""Messages of protocol buffers, field by field: as much as reading files of other trackers needs."""
+"""Decode protocol buffers field by field, as far as files of other trackers need."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ MAX_VARINT_BITS = 63
 
 
 class BadMessage(ValueError):
-    """These bytes are not a message."""
+    """The bytes are not a valid message."""
 
 
 def fields(data: Any) -> Iterator[tuple[int, Any]]:
-    """Number and value of each field: whole numbers as int, everything else as bytes.
+    """Yield number and value of each field: integers as int, everything else as bytes.
 
-    Messages within are bytes too: whoever asks for them goes as deep as it needs, so none can be too deep.
+    Nested messages are bytes too and decoded on demand, so nesting cannot be too deep.
     """
     if data is not None and not isinstance(data, bytes):
         raise BadMessage(f"expected a message, got the number {data}")
     data = data or b""
     at, end = 0, len(data)
     while at < end:
-        key = data[at]  # nearly every key and length is one byte
+        key = data[at]  # nearly all keys and lengths fit into one byte
         at += 1
         if key > 127:
             key, at = _varint(data, at - 1)
@@ -49,7 +49,7 @@ def fields(data: Any) -> Iterator[tuple[int, Any]]:
 
 
 def message(data: Any) -> dict[int, list[Any]]:
-    """All values of each field, in order. A number where a message belongs is an empty one."""
+    """Return all values of each field, in order. A number in place of a message counts as an empty message."""
     found: dict[int, list[Any]] = {}
     for number, value in fields(data if isinstance(data, bytes) else b""):
         found.setdefault(number, []).append(value)
@@ -57,17 +57,17 @@ def message(data: Any) -> dict[int, list[Any]]:
 
 
 def sub(data: Any, wanted: int) -> Any:
-    """The first value of a field; None when there is none."""
+    """Return the first value of a field; None when there is none."""
     return next((value for number, value in fields(data if isinstance(data, bytes) else b"") if number == wanted), None)
 
 
 def text(value: Any) -> str:
-    """The value as text; what is no text is empty."""
+    """Return bytes as text; empty for other values."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
 
 
 def signed(value: Any) -> int:
-    """A whole number with its sign, as int64 is written."""
+    """Return an int64 value with its sign."""
     if not isinstance(value, int):
         return 0
     number = int(value) & ((1 << 64) - 1)
@@ -79,7 +79,7 @@ def double(value: Any) -> Optional[float]:
 
 
 def seconds(value: Any) -> Optional[float]:
-    """A `google.protobuf.Timestamp` as seconds since 1970."""
+    """Return a `google.protobuf.Timestamp` as Unix seconds."""
     if not isinstance(value, bytes):
         return None
     found = message(value)
@@ -87,7 +87,7 @@ def seconds(value: Any) -> Optional[float]:
 
 
 def packed(data: Any, code: str) -> list[float]:
-    """Numbers in a row: `f` or `d`."""
+    """Return packed numbers of format `f` or `d`."""
     size = struct.calcsize(code)
     if not isinstance(data, bytes):
         return []

@@ -1,4 +1,4 @@
-"""What a run of any tracker is here, before it becomes a journal."""
+"""Common form of runs of other trackers, before they become journals."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import Any, NamedTuple, Optional, Union
 
 _MISSHAPEN = (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError, struct.error)
 UNREADABLE = (ValueError, OSError, *_MISSHAPEN)
-"""What reading may raise where something is not of the shape that its tracker gives it."""
+"""Errors that reading a malformed file may raise."""
 
 MAX_PROBLEMS = 200
-"""Per run; of more, only the number is told."""
+"""Per run; of further ones only the number is reported."""
 
 
 class Points(NamedTuple):
-    """Values of one step: metric as the tracker calls it -> number."""
+    """Values of one step: metric, as the tracker names it -> number."""
 
     values: Mapping[str, float]
     step: int
     time: float
     epoch: Optional[float] = None
     type: Optional[str] = None
-    """Where the tracker knows one; otherwise it is the first part of a name, when that is a type's word."""
+    """Type, if the tracker has one; otherwise the first part of a name is the type if it is a known one."""
 
 
 class Medium(NamedTuple):
-    """A text, an image, a sound, a video, a table, a histogram, a page of HTML or a figure of Plotly."""
+    """A text, image, sound, video, table, histogram, HTML page or Plotly figure."""
 
     kind: str
     name: str
@@ -40,7 +40,7 @@ class Medium(NamedTuple):
 
 
 class Printed(NamedTuple):
-    """What the process wrote to stdout (1) or stderr (2)."""
+    """Output of the process to stdout (1) or stderr (2)."""
 
     stream: int
     time: float
@@ -48,7 +48,7 @@ class Printed(NamedTuple):
 
 
 class Alert(NamedTuple):
-    """What a script wanted somebody to know."""
+    """An alert of the script."""
 
     title: str
     text: str
@@ -64,11 +64,11 @@ Event = Union[Points, Medium, Printed, Alert]
 
 @dataclass(frozen=True)
 class MadeArtifact:
-    """A version of an artifact that a run has made or read, with its files where they are here."""
+    """A version of an artifact that a run has produced or read, with its files if they are available."""
 
     name: str
     key: str
-    """What tells it from every other version: the same key again is the same version."""
+    """Identity of the version: the same key is the same version."""
 
     kind: str = "output"
     files: Mapping[str, Path] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class MadeArtifact:
 
 @dataclass
 class Problems:
-    """What could not be brought of one run, a sentence each. Their number is limited, for files may be hostile."""
+    """What could not be imported of a run, one sentence each. Limited in number, because files may be hostile."""
 
     told: list[str] = field(default_factory=list)
     num_more: int = 0
@@ -102,24 +102,24 @@ class ForeignRun(ABC):
 
     tracker: str
     key: str
-    """What tells it from every other run of the tracker, wherever its files lie."""
+    """Identity of the run in the tracker, independent of where its files are."""
 
     part: str
-    """Which of its files this is, for a run that was resumed and lies in several."""
+    """Identifies the file, for a resumed run with several files."""
 
     fingerprint: str
-    """Changes when the file does."""
+    """Changes when the content of the file changes."""
 
     name: str
     created_at: float
     folder: str = ""
     group: str = ""
-    """A word that several runs share."""
+    """A name that several runs share."""
 
     labels: tuple[str, ...] = ()
     description: str = ""
     axes: Mapping[str, str] = field(default_factory=dict)
-    """Metric -> the metric that it is shown over, as the tracker calls them; `*` at the end stands for any rest."""
+    """Metric -> the metric on its X axis, in the tracker's names; a trailing `*` matches any suffix."""
 
     branch: int = 1
     hparams: Mapping[str, Any] = field(default_factory=dict)
@@ -133,16 +133,16 @@ class ForeignRun(ABC):
 
     @abstractmethod
     def events(self) -> Iterator[Event]:
-        """What was logged, in order. What cannot be read is added to `problems`."""
+        """Yield the logged events in order. What cannot be read is added to `problems`."""
 
 
 class Source(ABC):
-    """Where runs are."""
+    """A place from which runs are read."""
 
     @abstractmethod
     def runs(self) -> Iterator[ForeignRun]:
-        """Each run that can be read."""
+        """Yield each readable run."""
 
     @abstractmethod
     def problems(self) -> list[str]:
-        """Runs that could not be read, a sentence each; whole once `runs` has been read."""
+        """One sentence for each run that could not be read; complete after `runs` has been consumed."""

@@ -1,7 +1,7 @@
 """Runs of SwanLab: `swanlog/run-20250605_163200-a1b2c3d4/run-a1b2c3d4.swanlab`, with `files/` and `media/` beside it.
 
-The log is one of transactions, as that of W&B, with protocol buffers `Record`: start 10, finish 11, column 12, scalar
-13, media 14, log 16, save 20. SwanLab since 0.8 writes it, which is version 2 of the format.
+The file is a transaction log like that of W&B, with protocol buffers `Record`: start 10, finish 11, column 12, scalar
+13, media 14, log 16, save 20. Written by SwanLab since 0.8 (version 2 of the format).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SwanlabFolders(Source):
     """All runs at or below a path."""
 
     def __init__(self, path: Path, load_yaml: LoadYaml) -> None:
-        """`load_yaml` raises ValueError for what it cannot read."""
+        """`load_yaml` raises ValueError for invalid documents."""
         self._path, self._load_yaml = path, load_yaml
         self._problems: list[str] = []
 
@@ -124,7 +124,7 @@ def _find(path: Path) -> list[Path]:
     for parent, folders, names in os.walk(path):
         folders.sort()
         logs = [Path(parent, name) for name in sorted(names) if re.fullmatch(r"run-.*\.swanlab", name)]
-        found += [log for log in logs if log.is_file()]  # a pipe would never end
+        found += [log for log in logs if log.is_file()]  # reading a pipe would block forever
         if len(found) > MAX_FOUND:
             break
     return sorted(found, key=lambda file: (file.parent.name, str(file)))
@@ -203,7 +203,8 @@ def _below(folder: Path, name: str, problems: Problems) -> dict[str, Path]:
 
 
 def _config(beside: Mapping[str, Path], load_yaml: LoadYaml, problems: Problems) -> dict[str, Any]:
-    """Each value is beside its description and its place: `lr: {desc: "", sort: 0, value: 0.1}`."""
+    """Return the config values, each of which is stored with description and position: `lr: {desc: "", sort: 0, value:
+    0.1}`."""
     file = beside.get("files/config.yaml")
     if file is None:
         return {}

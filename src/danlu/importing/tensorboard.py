@@ -1,4 +1,4 @@
-"""Runs of TensorBoard: every folder with event files is one."""
+"""Runs of TensorBoard: every folder with event files is a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEAD_BYTES = 4096
 
 
 class EventFolders(Source):
-    """The runs of an event file, or of all below a folder."""
+    """The runs of an event file, or of all event files in a folder."""
 
     def __init__(self, path: Path, name: Optional[str] = None) -> None:
         self._top = os.path.abspath(path)
@@ -80,7 +80,7 @@ def _event_of(value: Value, folder_type: str) -> Iterator[Event]:
 
 
 def _survey(files: list[str], name: str) -> EventsRun:
-    """Read the files once for what stands over the whole run."""
+    """Read the files once for what applies to the whole run."""
     hparams: dict[str, Any] = {}
     about: dict[str, str] = {}
     times: list[float] = []
@@ -122,7 +122,8 @@ def _survey(files: list[str], name: str) -> EventsRun:
 
 
 def _key(files: list[str]) -> str:
-    """From the oldest file's name, which has time and host in it, and how it begins: the same wherever it lies."""
+    """Derive a key from the oldest file's name, which has time and host in it, and its start: independent of its
+    location."""
     oldest = min(files, key=os.path.basename)
     with open(oldest, "rb") as file:
         begin = hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Projects of trackio: a SQLite file each, with `media/` and `artifacts/` beside it. The database is only read."""
+"""Projects of trackio: one SQLite file each, with `media/` and `artifacts/` beside it. Never writes to the database."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FILES = {"trackio.image": "image", "trackio.audio": "audio", "trackio.video": "
 
 
 class TrackioProjects(Source):
-    """The runs of a project's database, or of all in a folder such as `~/.cache/huggingface/trackio`."""
+    """The runs of a project's database, or of all databases in a folder such as `~/.cache/huggingface/trackio`."""
 
     def __init__(self, path: Path) -> None:
         self._files = [path] if path.is_file() else [file for file in sorted(path.glob("*.db")) if file.is_file()]
@@ -69,7 +69,7 @@ class _Key(NamedTuple):
 
     @property
     def where(self) -> tuple[str, tuple[str, ...]]:
-        """Older databases know runs by their names only."""
+        """Older databases identify runs by name only."""
         return ("run_name = ?", (self.name,)) if self.id is None else ("run_id = ?", (self.id,))
 
 
@@ -149,7 +149,7 @@ class TrackioRun(ForeignRun):
 
 
 def _keys(file: Path) -> list[_Key]:
-    """The runs of a database, in the order in which they began."""
+    """Return the runs of a database, in the order in which they started."""
     with closing(open_foreign(file)) as database:
         tables = _tables(database)
         if "metrics" not in tables and "configs" not in tables:
@@ -256,7 +256,7 @@ def _sort(name: str, value: Any, numbers: dict[str, float], others: list[tuple[s
             others.append((name, str(value)))
     elif isinstance(value, dict) and "_type" not in value:
         for inner, one in value.items():
-            if isinstance(one, dict) and "_type" not in one:  # one level is a name, deeper ones are a text
+            if isinstance(one, dict) and "_type" not in one:  # one level joins the name, deeper ones become text
                 others.append((f"{name}.{inner}", one))
             else:
                 _sort(f"{name}.{inner}", one, numbers, others)

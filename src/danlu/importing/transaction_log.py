@@ -1,8 +1,8 @@
-"""Logs of records in blocks, as LevelDB has them; W&B and SwanLab write theirs this way.
+"""Read block-based record logs in LevelDB's format, which W&B and SwanLab use.
 
 file   | magic: 4 bytes | checked u16 | version u8 |  record  record  record ...
 record | crc32 u32 | length u16 | kind u8: 1 whole, 2 first, 3 middle, 4 last | data |
-         no record goes over the end of a block of 32 KiB, in which the header of the file counts
+         records do not cross the boundaries of 32 KiB blocks; the file header is part of the first block
          the checksum is zlib's, of the kind and the data
 """
 
@@ -19,11 +19,11 @@ RECORD = struct.Struct("<IHB")  # crc, length, kind
 BLOCK_BYTES = 32_768
 WHOLE, FIRST, MIDDLE, LAST = 1, 2, 3, 4
 MAX_RECORD_BYTES = 64 << 20
-"""Of a record that comes in parts. What is longer is passed over and counted as damaged."""
+"""Limit for a record in several parts. Longer ones are skipped and reported as damaged."""
 
 
 class Magic(NamedTuple):
-    """What a file begins with."""
+    """Expected file header."""
 
     ident: bytes
     number: int
@@ -32,21 +32,21 @@ class Magic(NamedTuple):
 
 
 class NotALog(ValueError):
-    """The file is something else."""
+    """The file is not such a log."""
 
 
 class Damage:
-    """What of a log could not be read."""
+    """Damaged parts of a log."""
 
     def __init__(self) -> None:
         self.places: list[int] = []
-        """Offsets at which something is damaged."""
+        """Offsets of damage."""
 
         self.is_cut = False
 
     @property
     def problem(self) -> str:
-        """A sentence; empty when all is whole."""
+        """One sentence; empty when the log is undamaged."""
         if self.places:
             return f"{len(self.places)} damaged places, the first at byte {self.places[0]}; the rest was read"
         return "the last record is not whole; what is before it was read" if self.is_cut else ""
@@ -65,7 +65,7 @@ def check_header(file: BinaryIO, magic: Magic) -> None:
 
 
 def read_records(file: BinaryIO, magic: Magic, *, damage: Damage) -> Iterator[bytes]:
-    """The records of a log, in order. Behind a damaged place it goes on with the next block."""
+    """Yield the records of a log in order. After damage, continues with the next block."""
     check_header(file, magic)
     size = os.fstat(file.fileno()).st_size
     parts: list[bytes] = []
@@ -76,7 +76,7 @@ def read_records(file: BinaryIO, magic: Magic, *, damage: Damage) -> Iterator[by
                 damage.places.append(at)
             parts, num_bytes = [], 0
         elif not parts:
-            continue  # what begins behind a damaged place
+            continue  # continues a record whose start was damaged
         parts.append(data)
         num_bytes += len(data)
         if num_bytes > MAX_RECORD_BYTES:

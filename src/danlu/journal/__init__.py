@@ -1,6 +1,7 @@
-"""The journal of a run: an append-only file that survives a cut at any byte. Written in training, read by the server.
+"""The journal of a run: an append-only file that survives truncation at any byte. Written during training, read by the
+server.
 
-The layout is in `docs/formats/journal.md`. This package needs Python's own library only, and knows no network.
+The layout is in `docs/formats/journal.md`. This package uses only Python's standard library, and no network.
 """
 
 from danlu.journal.format import (

@@ -1,4 +1,4 @@
-"""Event files, which TensorBoard reads: as much of them as scalars need. A record:
+"""Write TensorBoard event files, as far as scalars need. A record:
 
     8 bytes length, 4 bytes masked crc32c of them, the event, 4 bytes masked crc32c of the event
 
@@ -39,7 +39,7 @@ def record(event: bytes) -> bytes:
 
 
 def version_event(at: float) -> bytes:
-    """What every event file begins with."""
+    """The first record of every event file."""
     return struct.pack("<Bd", 0x09, at) + _text(0x1A, "brain.Event:2")
 
 
@@ -50,7 +50,7 @@ def scalar_event(at: float, step: int, *, tag: str, value: float) -> bytes:
 
 
 def _single(value: float) -> float:
-    """A number that fits into four bytes."""
+    """Clamp a number to the range of a 32-bit float, as infinity."""
     try:
         struct.pack("<f", value)
     except OverflowError:

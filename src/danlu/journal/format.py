@@ -1,10 +1,10 @@
-"""The bytes of a journal, and how each kind of record becomes bytes.
+"""The binary format of a journal, and the encoding of each kind of record.
 
     file    | magic "DLJ1" 4 | version u16 | flags u16 | journal id 16 |  frame  frame  frame ...
     frame   | crc32 u32 | length u32 | kind u8 | payload: `length` bytes |
               the checksum covers everything after itself: length, kind and payload
 
-All numbers are little-endian. JSON is ASCII, without NaN. A kind that a reader does not know is skipped.
+All numbers are little-endian. JSON is ASCII, without NaN. Readers skip unknown kinds.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FRAME_HEADER = struct.Struct("<IIB")  # crc, length, kind
 FRAME_HEADER_BYTES = FRAME_HEADER.size
 MAX_PAYLOAD_BYTES = 1 << 20
 SET_HEAD_BYTES = 1000
-"""Room for what a frame that sets values says beside them."""
+"""Reserved in a SET frame for everything besides the values."""
 
 KEYS_AT_ONCE = 100
 POINTS_HEADER = struct.Struct("<II")  # layout, number of rows
@@ -42,7 +42,7 @@ Bytes = Union[bytes, bytearray, memoryview]
 
 
 class Kind(IntEnum):
-    """What a frame holds."""
+    """Kinds of frames."""
 
     RUN = 1
     """JSON: which run this is, and where it runs. The first frame of every journal."""
@@ -51,7 +51,7 @@ class Kind(IntEnum):
     """JSON: hyperparameters, summary, labels and the like, by field."""
 
     LAYOUT = 3
-    """JSON: the series that a row of points has values for; declared once, before its first row."""
+    """JSON: the series that the rows of POINTS frames have values for; declared once, before the first row."""
 
     POINTS = 4
     """Rows of one layout."""
@@ -66,32 +66,32 @@ class Kind(IntEnum):
     """JSON: how the writer of this journal ended."""
 
     BRANCH = 8
-    """JSON: from here on points belong to a newer branch of the run."""
+    """JSON: the following points belong to a newer branch of the run."""
 
 
 class BadJournal(ValueError):
-    """These bytes are not a journal, or not one that this version reads."""
+    """The bytes are not a journal, or one of an unsupported version."""
 
 
 class FileHeader(NamedTuple):
     journal_id: str
-    """32 hexadecimal digits; random, so that no two journals share one."""
+    """32 random hexadecimal digits; unique."""
 
     version: int
 
 
 class Layout(NamedTuple):
-    """The series that each row of a POINTS frame has a value for, in this order."""
+    """The series of the values in each row of a POINTS frame, in this order."""
 
     number: int
     type: str
-    """`train`, `val`, `test`, `system`, or a word of the user's."""
+    """`train`, `val`, `test`, `system`, or a word that the user chose."""
 
     names: tuple[str, ...]
 
 
 def new_run_id() -> str:
-    """`run-` and 128 random bits in base32; made by the client, so that a run exists without a server."""
+    """Return `run-` and 128 random bits in base32. Clients create it, so that a run exists without a server."""
     return "run-" + base64.b32encode(os.urandom(16)).decode().rstrip("=").lower()
 
 
@@ -104,7 +104,7 @@ def file_header(journal_id: str) -> bytes:
 
 
 def read_file_header(buffer: Bytes) -> FileHeader:
-    """The header of a journal. Raise BadJournal when the bytes are no journal."""
+    """Return the header of a journal. Raise BadJournal when the bytes are not a journal."""
     if len(buffer) < FILE_HEADER_BYTES:
         raise BadJournal(f"a journal begins with {FILE_HEADER_BYTES} bytes of header; there are {len(buffer)}")
     magic, version, _, journal_id = FILE_HEADER.unpack_from(buffer)
@@ -116,7 +116,7 @@ def read_file_header(buffer: Bytes) -> FileHeader:
 
 
 def encode_frame(kind: int, payload: bytes) -> bytes:
-    """One whole frame. Raise BadJournal when the payload is larger than a frame may be."""
+    """Return one complete frame. Raise BadJournal when the payload is too large."""
     if len(payload) > MAX_PAYLOAD_BYTES:
         raise BadJournal(f"a frame holds at most {MAX_PAYLOAD_BYTES} bytes, not {len(payload)}")
     head = LENGTH_AND_KIND.pack(len(payload), kind)
@@ -124,7 +124,7 @@ def encode_frame(kind: int, payload: bytes) -> bytes:
 
 
 def encode_run(values: Mapping[str, Any]) -> bytes:
-    """The first frame: `run`, `name`, `created_at` and more; the fields are in docs/formats/journal.md."""
+    """Encode the first frame: `run`, `name`, `created_at` and more; see docs/formats/journal.md."""
     return _json_frame(Kind.RUN, values)
 
 
@@ -136,7 +136,7 @@ def encode_set(field: str, values: Mapping[str, Any], *, remove: Sequence[str] =
 def encode_sets(
     field: str, values: Mapping[str, Any], *, room: Room, remove: Sequence[str] = (), time: float
 ) -> tuple[list[bytes], list[str]]:
-    """As `encode_set`, in as many frames as are needed; and the keys for whose values there is no room."""
+    """Like `encode_set`, split into as many frames as needed. Also returns the keys whose values exceed the room."""
     frames: list[bytes] = []
     lost: list[str] = []
     part: dict[str, Any] = {}
@@ -161,7 +161,7 @@ def encode_sets(
 
 
 def encode_value(field: str, value: Any, *, time: float) -> bytes:
-    """Replace a field of the run that is no mapping: `labels`, `name`, `folder`, `description`, `total_steps`."""
+    """Replace a field of the run that is not a mapping: `labels`, `name`, `folder`, `description`, `total_steps`."""
     return _json_frame(Kind.SET, {"field": field, "value": value, "time": time})
 
 
@@ -171,12 +171,12 @@ def encode_layout(layout: Layout) -> bytes:
 
 @cache
 def row_struct(num_values: int) -> struct.Struct:
-    """A row of points: step i64, time f64, epoch f64 (NaN: none), then the values as f64."""
+    """Format of a row of points: step i64, time f64, epoch f64 (NaN: none), then the values as f64."""
     return struct.Struct(f"<qdd{num_values}d")
 
 
 def encode_points(layout_number: int, rows: Sequence[bytes]) -> bytes:
-    """Rows made with `row_struct`, as one frame. The caller keeps them below MAX_PAYLOAD_BYTES."""
+    """Encode rows of `row_struct` as one frame. The caller keeps them below MAX_PAYLOAD_BYTES."""
     return encode_frame(Kind.POINTS, b"".join([POINTS_HEADER.pack(layout_number, len(rows)), *rows]))
 
 
@@ -196,7 +196,8 @@ def encode_finish(state: str, *, time: float, reason: str = "") -> bytes:
 
 
 def encode_branch(branch: int, *, from_step: Optional[int], time: float) -> bytes:
-    """Points after this belong to `branch`; it supersedes older branches from `from_step`, or its first step, on."""
+    """Assign the following points to `branch`. It supersedes older branches from `from_step`, or else its first
+    step."""
     return _json_frame(Kind.BRANCH, {"branch": branch, "from_step": from_step, "time": time})
 
 
@@ -205,5 +206,5 @@ def _json_frame(kind: Kind, values: Mapping[str, Any]) -> bytes:
 
 
 def _json(values: Mapping[str, Any]) -> bytes:
-    # ASCII also carries half a surrogate pair, which UTF-8 could not
+    # ASCII can carry lone surrogates, UTF-8 cannot
     return json.dumps(values, allow_nan=False, separators=(",", ":")).encode("ascii")

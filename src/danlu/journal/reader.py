@@ -1,4 +1,4 @@
-"""Reading a journal that may be cut at any byte: whole records come out, and where the whole part ends."""
+"""Read a journal that may be truncated at any byte: yields complete records, and reports where they end."""
 
 from __future__ import annotations
 
@@ -28,32 +28,33 @@ from danlu.journal.format import (
 
 class Frame(NamedTuple):
     kind: int
-    """A `Kind`, or a number that a later version has added."""
+    """A `Kind`, or a number added by a later version."""
 
     start: int
     end: int
-    """Offsets in the buffer; `end` is where the next frame begins."""
+    """Offsets in the buffer; `end` is the start of the next frame."""
 
     payload: memoryview
 
 
 class Scan(NamedTuple):
-    """Frames in a buffer, and how far they reach."""
+    """Frames in a buffer, and where they end."""
 
     frames: list[Frame]
     end: int
-    """Where the whole part ends. What follows is unfinished or damaged."""
+    """End of the last complete frame. What follows is unfinished or damaged."""
 
     is_damaged: bool
-    """Whether what follows can never become a frame by more bytes: a wrong checksum or an impossible length."""
+    """Whether the rest is damaged, with a wrong checksum or an impossible length, so that more bytes cannot complete
+    it."""
 
 
 class Columns(NamedTuple):
-    """A POINTS frame, column by column. `epochs` has NaN where there is none."""
+    """A POINTS frame in columns. `epochs` has NaN where there is none."""
 
     layout: int
     steps: array[int]
-    """Of type `q`; the others are of type `d`. An array's bytes can be stored as they are."""
+    """Of type `q`; the other arrays are of type `d`. Their bytes can be stored as they are."""
 
     times: array[float]
     epochs: array[float]
@@ -72,7 +73,7 @@ class Output(NamedTuple):
 
 
 def scan(buffer: Bytes, start: int = FILE_HEADER_BYTES, *, limit: Optional[int] = None) -> Scan:
-    """All whole frames from `start` on; with `limit`, only those that end at most that many bytes after it."""
+    """Return all complete frames from `start`; with `limit`, only those that end at most that many bytes after it."""
     view = memoryview(buffer)
     found: list[Frame] = []
     at, total = start, len(view)
@@ -93,14 +94,14 @@ def scan(buffer: Bytes, start: int = FILE_HEADER_BYTES, *, limit: Optional[int] 
 
 
 def frames(buffer: Bytes, start: int = FILE_HEADER_BYTES) -> Iterator[Frame]:
-    """The whole frames, one by one."""
+    """Iterate over the complete frames."""
     return iter(scan(buffer, start).frames)
 
 
 def piece(buffer: Bytes, start: int, limit: int) -> int:
-    """Where a piece ends that begins at `start`, has whole frames only, and at most `limit` bytes.
+    """Return the end of a piece from `start` that has only complete frames, and at most `limit` bytes.
 
-    A piece from 0 has the file's header with it. Returns `start` when there is not one whole frame.
+    A piece from 0 includes the file header. Returns `start` when not even one frame is complete.
     """
     if start == 0 and len(buffer) < FILE_HEADER_BYTES:
         return 0
@@ -110,7 +111,7 @@ def piece(buffer: Bytes, start: int, limit: int) -> int:
 
 
 def decode_json(frame: Frame) -> dict[str, Any]:
-    """The values of a RUN, SET, LAYOUT, FINISH or BRANCH frame."""
+    """Return the values of a RUN, SET, LAYOUT, FINISH or BRANCH frame."""
     return _object(bytes(frame.payload))
 
 
@@ -123,18 +124,18 @@ def decode_layout(frame: Frame) -> Layout:
 
 
 def layout_number(frame: Frame) -> int:
-    """Which layout a POINTS frame has, without decoding it."""
+    """Return the layout number of a POINTS frame without decoding it."""
     return int(_points_header(frame)[0])
 
 
 def rows(frame: Frame, num_values: int) -> Iterator[tuple[Any, ...]]:
-    """The rows of a POINTS frame: (step, time, epoch, value, value, ...)."""
+    """Return the rows of a POINTS frame: (step, time, epoch, value, value, ...)."""
     _check_rows(frame, num_values)
     return row_struct(num_values).iter_unpack(frame.payload[POINTS_HEADER.size :])
 
 
 def columns(frame: Frame, num_values: int) -> Columns:
-    """The rows of a POINTS frame as columns: one pass in C per column."""
+    """Return the rows of a POINTS frame as columns, with one pass in C per column."""
     number = _check_rows(frame, num_values)
     body = frame.payload[POINTS_HEADER.size :]
     whole, numbers = array("q", body.tobytes()), array("d", body.tobytes())

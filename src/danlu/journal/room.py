@@ -1,4 +1,4 @@
-"""How much of a mapping a journal may set: no more than a server keeps."""
+"""Size limit of a run's mappings, as enforced by the server."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Optional
 
 MAX_MAPPING_BYTES = 16 << 20
-"""What all hyperparameters of a run, or all of its summary, may have together, as JSON."""
+"""Maximum size of all hyperparameters of a run, or of its whole summary, as JSON."""
 
 
 def size_of(key: str, value: Any) -> int:
@@ -15,15 +15,16 @@ def size_of(key: str, value: Any) -> int:
 
 
 class Room:
-    """Room for the values of one mapping."""
+    """Keeps track of the space for the values of one mapping."""
 
     def __init__(self, values: Optional[Mapping[str, Any]] = None, *, max_bytes: int = MAX_MAPPING_BYTES) -> None:
-        """`values`: what is there already."""
+        """`values`: the existing ones."""
         self._sizes = {key: size_of(key, value) for key, value in (values or {}).items()}
         self._left = max_bytes - sum(self._sizes.values())
 
     def take(self, key: str, size: int) -> bool:
-        """Take room for a value, in place of what the key had; False, and nothing is changed, where there is none."""
+        """Reserve space for a value, replacing that of the key's old one. False, without any change, when it does not
+        fit."""
         more = size - self._sizes.get(key, 0)
         if more > self._left:
             return False

@@ -1,11 +1,10 @@
-"""The file of what a task uses: cells of time, thinned so that a month takes no more room than a day. Little endian.
+"""The usage file of a task: cells of time, merged so that a month needs no more space than a day. Little-endian.
 
-    header    4s magic `DLUS`, u16 version, u16 bytes of a cell, u32 generation, f32 seconds between two looks, 16 spare
+    header    4s magic `DLUS`, u16 version, u16 bytes of a cell, u32 generation, f32 seconds between samples, 16 spare
     cell      f64 unix time of its end, f32 seconds it covers, f32 spare, 8 x f32 means, 8 x f32 peaks
 
-Cells are added at the end. When there are MOST of them the older ones are put together to wider ones and the file is
-rewritten with the next generation number: copies start again. What was not measured is NaN.
-`docs/formats/usage.md` is the specification.
+Cells are appended. When there are MOST of them, older ones are merged into wider ones and the file is rewritten with
+the next generation number, so that copies start over. NaN: not measured. `docs/formats/usage.md` is the specification.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ MAGIC, VERSION = b"DLUS", 1
 HEADER = struct.Struct("<4sHHIf16x")
 CELL = struct.Struct("<dff8f8f")
 QUANTITIES = ("cpu", "memory", "read", "written", "received", "sent", "device", "device_memory")
-"""Cores, bytes, bytes per second (four times), part of the devices' time at work (0 to 1), bytes on the devices."""
+"""Cores, bytes, bytes per second (four times), device utilization (0 to 1), bytes of device memory."""
 
 MOST, NEWEST, OLDER = 4096, 1024, 2048
-"""Cells in a file; how many of the newest are never put together; how many the others are at most after that."""
+"""Maximum number of cells; of newest cells that are never merged; of older cells after merging."""
 
 NOT_MEASURED = math.nan
 
@@ -46,7 +45,7 @@ def pack_header(header: Header) -> bytes:
 
 
 def read_header(data: bytes) -> Header:
-    """Raise ValueError for a file that is none of these, or newer than this."""
+    """Raise ValueError when it is not a usage file, or has another version."""
     if len(data) < HEADER.size:
         raise ValueError("too short for what a task uses")
     magic, version, size, generation, every_seconds = HEADER.unpack_from(data)
@@ -60,14 +59,14 @@ def pack(cell: Cell) -> bytes:
 
 
 def read_cells(data: bytes) -> Iterator[Cell]:
-    """The whole cells behind a header; a piece of one at the end is on its way, and left out."""
+    """Yield the complete cells after the header. A partial cell at the end is still being written, and skipped."""
     end = HEADER.size + (len(data) - HEADER.size) // CELL.size * CELL.size
     for at, seconds, _, *values in CELL.iter_unpack(data[HEADER.size : end]):
         yield Cell(at, seconds, tuple(values[:8]), tuple(values[8:]))
 
 
 def thin(cells: Sequence[Cell]) -> list[Cell]:
-    """Put older cells together until they are few enough; all of them are about equally wide then."""
+    """Merge older cells until they are few enough; they then have about the same width."""
     older, newest = list(cells[:-NEWEST]), cells[-NEWEST:]
     width = min((cell.seconds for cell in older), default=1.0)
     while len(older) > OLDER:
@@ -79,7 +78,7 @@ def thin(cells: Sequence[Cell]) -> list[Cell]:
 def _up_to(cells: Sequence[Cell], width: float) -> list[Cell]:
     found: list[Cell] = []
     for cell in cells:
-        # samples are never exactly as far apart as they should be
+        # samples are not exactly equidistant
         if found and found[-1].seconds + cell.seconds <= width * 1.2:
             found[-1] = together(found[-1], cell)
         else:
@@ -88,7 +87,7 @@ def _up_to(cells: Sequence[Cell], width: float) -> list[Cell]:
 
 
 def together(first: Cell, second: Cell) -> Cell:
-    """One cell for two that follow each other: means by time, the higher peaks."""
+    """Merge two adjacent cells: means weighted by time, the higher peaks."""
     seconds = first.seconds + second.seconds
     means = tuple(_mean(pair, (first.seconds, second.seconds)) for pair in zip(first.means, second.means))
     peaks = tuple(_peak(pair) for pair in zip(first.peaks, second.peaks))

@@ -1,4 +1,4 @@
-"""Words that writers of journals share: types of metrics and of columns, and formats of media."""
+"""Constants that all writers of journals share: types of metrics and columns, and formats of media."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ TYPES = {
     "evaluate": "test",
     "evaluation": "test",
 }
-"""What a type is called in scripts -> one word per meaning."""
+"""Spellings in scripts -> the type."""
 
 _FORMATS = (
-    # where it stands, what stands there, the format
+    # offset, magic bytes, format
     (0, b"\x89PNG", "image/png"),
     (0, b"\xff\xd8\xff", "image/jpeg"),
     (0, b"GIF8", "image/gif"),
@@ -37,12 +37,12 @@ _FORMATS = (
 
 
 def format_of(data: bytes) -> str:
-    """What kind of file these bytes are; empty when it is none that is shown."""
+    """Return the media type of a file's content; empty for unsupported ones."""
     return next((name for at, magic, name in _FORMATS if data[at : at + len(magic)] == magic), "")
 
 
 def type_of_column(cells: Sequence[Any]) -> str:
-    """What all cells of a table's column are, empty ones aside; `mixed` when they differ."""
+    """Return the common type of a table column's cells, ignoring empty ones; `mixed` when they differ."""
     found = {
         "bool" if isinstance(cell, bool) else "number" if isinstance(cell, (int, float)) else "text"
         for cell in cells

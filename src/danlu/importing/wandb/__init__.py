@@ -1,1 +1,1 @@
-"""Runs of Weights & Biases: offline folders with `.wandb` files, and tables that were exported as CSV."""
+"""Runs of Weights & Biases: offline folders with `.wandb` files, and exported CSV files."""

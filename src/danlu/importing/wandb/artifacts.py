@@ -1,4 +1,4 @@
-"""Artifacts of W&B: what a log says of them, with the files that are still on this machine."""
+"""Artifacts of W&B: their description in a log, with the files that are still on this machine."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class _Entry(NamedTuple):
 
 
 def artifact_of(data: bytes, problems: Problems) -> Optional[MadeArtifact]:
-    """The version that an artifact record describes; None when nothing of it is here.
+    """Return the version that an artifact record describes; None when its files are not here.
 
-    A log may name any file of this machine as one of the artifact's. A file is taken only when its MD5 is the one that
-    the log has for it, so a log that was made up cannot have files sent that its maker does not know.
+    A log may claim that any file of this machine belongs to the artifact. A file is only accepted if its MD5 matches
+    the log, so a forged log cannot have files uploaded whose content its author does not know.
     """
     found = pb.message(data)
 
@@ -39,7 +39,7 @@ def artifact_of(data: bytes, problems: Problems) -> Optional[MadeArtifact]:
 
     name, kind, digest, project = text(5), text(4), text(6), text(2)
     if kind == "run_table":
-        return None  # W&B makes one of every table; its file is among those of the run
+        return None  # W&B creates one for every table; its file is among those of the run
     files: dict[str, Path] = {}
     references: dict[str, str] = {}
     for entry in _entries(found.get(12, [b""])[-1], problems):
@@ -49,7 +49,7 @@ def artifact_of(data: bytes, problems: Problems) -> Optional[MadeArtifact]:
         place = _checked(entry)
         if place is None:
             problems.add(f"artifact {name[:80]!r}: its file {entry.path[:120]!r} is not here as it was logged")
-            return None  # whole or not at all
+            return None  # complete or not at all
         files[entry.path] = place
     if not files and not references:
         problems.add(f"artifact {name[:80]!r}: the log has no files of it")
@@ -68,7 +68,7 @@ def artifact_of(data: bytes, problems: Problems) -> Optional[MadeArtifact]:
 
 
 def used_of(data: bytes) -> str:
-    """What is told of an artifact that the run has read: the log has its name only."""
+    """Report an artifact that the run has read: the log only has its name."""
     name = pb.text(pb.sub(data, 3)) or pb.text(pb.sub(data, 1))
     return f"it has read the artifact {name[:120]!r}, of which the log has only the name"
 
@@ -89,7 +89,7 @@ def _entries(manifest: bytes, problems: Problems) -> Iterator[_Entry]:
 
 
 def _entries_of_file(place: Path, problems: Problems) -> Iterator[_Entry]:
-    """Of a large artifact the log only says where the manifest is."""
+    """For large artifacts the log only contains the path of the manifest."""
     try:
         if not place.is_file() or place.stat().st_size > MAX_MANIFEST_BYTES:
             raise ValueError("it is not there, or too large")

@@ -1,4 +1,4 @@
-"""What was logged, from a `.wandb` file: history, system metrics, console output and alerts."""
+"""Logged events in a `.wandb` file: history, system metrics, console output and alerts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STREAMS = {0: 2, 1: 1}  # STDERR, STDOUT
 
 
 def events_of(file: Path, *, began: float, problems: Problems) -> Iterator[Event]:
-    """The events of a log, in order. Steps are counted where the log names none."""
+    """Yield the events of a log in order. Steps are counted if the log has none."""
     reader = _Reader(file.parent / "files", began, problems)
     for record in log.read_log(file, Damage()):
         try:
@@ -98,7 +98,7 @@ class _Reader:
 
 
 def _sort(name: str, value: Any, *, numbers: dict[str, float], others: list[tuple[str, Any]], depth: int = 0) -> None:
-    """Numbers to numbers, all else to the others; a mapping without a type is taken apart, as W&B's pages do."""
+    """Split values into numbers and others; a mapping without a type is flattened, as on W&B's pages."""
     if isinstance(value, (bool, int, float)):
         try:
             numbers[name] = float(value)

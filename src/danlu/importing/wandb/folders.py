@@ -25,10 +25,10 @@ _PACKAGE = re.compile(r"([A-Za-z0-9_.-]+)==(\S+)")
 
 
 class WandbFolders(Source):
-    """All runs at or below a path: a .wandb file, the folder of a run, a folder `wandb`, or any folder around these."""
+    """All runs at or below a path: a .wandb file, the folder of a run, a folder `wandb`, or any parent folder."""
 
     def __init__(self, path: Path, *, follow_links: bool = False) -> None:
-        """`follow_links` also takes files that links in `files/` lead to, as `wandb.save` makes them."""
+        """`follow_links` also reads targets of symlinks in `files/`, which `wandb.save` creates."""
         self._path, self._follow_links = path, follow_links
         self._problems: list[str] = []
 
@@ -48,7 +48,7 @@ class WandbFolders(Source):
 
 
 def find_logs(path: Path) -> list[Path]:
-    """The .wandb files at or below a path, the oldest first: their folders begin with the time."""
+    """Return the .wandb files at or below a path, oldest first: their folders start with the time."""
     if path.is_file():
         return [path]
     found = []
@@ -57,7 +57,7 @@ def find_logs(path: Path) -> list[Path]:
         if Path(parent).name == "latest-run" and Path(parent).is_symlink():
             continue
         logs = [Path(parent, name) for name in sorted(names) if name.endswith(".wandb")]
-        found += [log for log in logs if log.is_file()]  # a pipe would never end
+        found += [log for log in logs if log.is_file()]  # reading a pipe would block forever
         if len(found) > MAX_FOUND:
             break
     return sorted(found, key=lambda file: (file.parent.name.partition("run-")[2], str(file)))
@@ -65,7 +65,7 @@ def find_logs(path: Path) -> list[Path]:
 
 @dataclass
 class _Read:
-    """What a first reading of the log finds."""
+    """Results of the first pass over a log."""
 
     config: dict[str, Any] = field(default_factory=dict)
     summary: dict[str, Any] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class WandbRun(ForeignRun):
 
 
 def read_run(file: Path, *, follow_links: bool = False) -> WandbRun:
-    """What a log says of its run, without what was logged. Raise NotALog or ValueError when it says of none."""
+    """Read the description of a run from a log, without events. Raise NotALog or ValueError when there is none."""
     read, damage = _Read(), Damage()
     for record in log.read_log(file, damage):
         try:
@@ -116,7 +116,7 @@ def _take(read: _Read, record: log.Record) -> None:
         read.exit = record.data
     elif record.kind == log.ENVIRONMENT:
         if len(read.environment or b"") < MAX_ENVIRONMENT_BYTES:
-            read.environment = (read.environment or b"") + record.data  # messages in a row are merged
+            read.environment = (read.environment or b"") + record.data  # consecutive messages are merged
     elif record.kind in (log.ARTIFACT, log.USE_ARTIFACT):
         if len(read.artifacts) >= MAX_ARTIFACTS:
             read.problems.add(f"more than {MAX_ARTIFACTS} artifacts")
@@ -129,7 +129,7 @@ def _take(read: _Read, record: log.Record) -> None:
 
 
 def _define(read: _Read, data: bytes) -> None:
-    """What `define_metric` said: the axis of a metric, or of all whose names begin like a glob."""
+    """Record a `define_metric`: the axis of a metric, or of all metrics that match a glob."""
     found = pb.message(data)
     name, glob, axis = (pb.text(found.get(number, [b""])[-1]) for number in (1, 2, 4))
     if (name or glob) and axis and axis != "_step":
@@ -189,7 +189,7 @@ def _run_of(file: Path, read: _Read, follow_links: bool) -> WandbRun:
 
 
 def _as_branch(run: WandbRun, number: int) -> WandbRun:
-    """A run that was resumed goes on in another file: a newer branch supersedes the steps that it repeats."""
+    """A resumed run continues in another file: as a newer branch, it supersedes the steps that it repeats."""
     return WandbRun(**{**vars(run), "branch": number})
 
 
@@ -204,7 +204,7 @@ def _end(exit: Optional[bytes], began: float) -> tuple[str, str, Optional[float]
 
 
 def _environment(run: dict[int, list[Any]], read: _Read, beside: Mapping[str, Path]) -> dict[str, Any]:
-    """What W&B captured: the record, or `wandb-metadata.json`, and `requirements.txt`."""
+    """Return the environment that W&B captured: the record, or `wandb-metadata.json`, and `requirements.txt`."""
     found: dict[str, Any] = {}
     for name, number in (("entity", 2), ("project", 3), ("group", 6), ("job_type", 7), ("sweep", 12), ("host", 13)):
         value = pb.text(run.get(number, [b""])[-1])
@@ -240,7 +240,7 @@ def _metadata(beside: Mapping[str, Path]) -> dict[str, Any]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether it is no medium: those are shown with their steps."""
+    """Whether the value is not a medium: media are logged with their steps."""
     return not (isinstance(value, dict) and "_type" in value)
 
 
@@ -250,7 +250,7 @@ def _text_of(file: Path) -> str:
 
 
 def _part(word: str) -> str:
-    """The word as a part of an artifact's name can have it."""
+    """Convert a word to a valid part of an artifact's name."""
     return re.sub(r"[^\w.-]+", "-", word).strip("-._")[:60] or "x"
 
 

@@ -1,6 +1,6 @@
-"""The `.wandb` file of a run: a transaction log of protocol buffers `Record` (why we read them: decision 0286).
+"""The `.wandb` file of a run: a transaction log of protocol buffers `Record` (see decision 0286).
 
-Fields of a record that matter: history 2, summary 3, output 4, config 5, stats 7, artifact 8, alert 10, metric 12,
+Fields of a record that are used: history 2, summary 3, output 4, config 5, stats 7, artifact 8, alert 10, metric 12,
 output_raw 13, run 17, exit 18, use_artifact 25, environment 26.
 """
 
@@ -29,7 +29,7 @@ class Record(NamedTuple):
 
 
 def read_log(path: Path, damage: Damage) -> Iterator[Record]:
-    """The records of a file that matter, in order. Raise NotALog when it is no .wandb file."""
+    """Yield the used records of a file in order. Raise NotALog when it is not a .wandb file."""
     with path.open("rb") as file:
         for data in read_records(file, MAGIC, damage=damage):
             try:
@@ -42,7 +42,7 @@ def read_log(path: Path, damage: Damage) -> Iterator[Record]:
 
 
 def items(data: bytes, numbers: tuple[int, ...] = (1,)) -> Iterator[tuple[list[str], bytes]]:
-    """Key, as the names that lead to it, and JSON of each item of a history, config, summary or stats record."""
+    """Yield path of keys and JSON of each item of a history, config, summary or stats record."""
     for number, item in pb.fields(data):
         if number not in numbers or not isinstance(item, bytes):
             continue
@@ -58,12 +58,12 @@ def items(data: bytes, numbers: tuple[int, ...] = (1,)) -> Iterator[tuple[list[s
 
 
 def value_of(json: Any) -> Any:
-    """The value of an item. Raise ValueError when it is no JSON."""
+    """Parse the value of an item. Raise ValueError when it is not JSON."""
     return load_json(json if isinstance(json, bytes) else b"")
 
 
 def changed(values: dict[str, Any], data: bytes) -> list[str]:
-    """Apply a config or summary record to what is known. Return the keys whose values cannot be read."""
+    """Apply a config or summary record. Return the keys whose values cannot be read."""
     wrong = []
     for names, json in items(data):
         try:
@@ -76,7 +76,7 @@ def changed(values: dict[str, Any], data: bytes) -> list[str]:
 
 
 def put(values: dict[str, Any], names: list[str], *, value: Any) -> None:
-    """Set a value that names lead to; what is on the way and no mapping becomes one."""
+    """Set a nested value; values on the way that are not mappings are replaced by mappings."""
     for name in names[:-1][:32]:
         inner = values.get(name)
         if not isinstance(inner, dict):

@@ -1,8 +1,8 @@
-"""CSV files of W&B. Three kinds are told apart by their first line:
+"""CSV files of W&B. There are three kinds, recognized by their header line:
 
-history    `_step` among the columns: what `run.history().to_csv(...)` and `scan_history` write; one run per file
-chart      first column `Step` (or another axis), then `<run> - <metric>`: the export of a chart; a run per name
-runs       `Name` and `State`: the export of the table of runs; a row per run, with its last values
+history    has a column `_step`: written by `run.history().to_csv(...)` and `scan_history`; one run per file
+chart      first column `Step` (or another axis), then `<run> - <metric>`: exported from a chart; a run per name
+runs       has `Name` and `State`: exported from the table of runs; a row per run, with its last values
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _Table(NamedTuple):
     names: list[str]
     digest: str
     began: float
-    """The time of the first row that has one; 0 where none has."""
+    """Time of the first row that has one; 0 when none has."""
 
 
 def _runs_of(file: Path) -> Iterator[ForeignRun]:
@@ -94,11 +94,11 @@ def _runs_of(file: Path) -> Iterator[ForeignRun]:
 
 @dataclass(frozen=True)
 class CsvRun(ForeignRun):
-    """A run whose values are columns of a file."""
+    """A run whose values are in columns of a file."""
 
     file: Path = field(default_factory=Path)
     columns: tuple[tuple[int, str], ...] = ()
-    """Place and metric."""
+    """(index, metric) each."""
 
     axis: str = ""
 
@@ -133,7 +133,7 @@ class CsvRun(ForeignRun):
 
 @dataclass(frozen=True)
 class ListedRun(ForeignRun):
-    """A row of the table of runs: it has last values, and no history."""
+    """A row of the table of runs: it has last values, but no history."""
 
     def events(self) -> Iterator[Event]:
         numbers = {name: float(value) for name, value in self.summary.items() if isinstance(value, (int, float))}
@@ -142,7 +142,7 @@ class ListedRun(ForeignRun):
 
 
 def _common(table: _Table, name: str, **more: Any) -> dict[str, Any]:
-    """What every run of a file has."""
+    """Fields that all runs of a file share."""
     return {
         "tracker": "wandb-csv",
         "key": f"{table.digest}/{name}",
@@ -173,7 +173,8 @@ def _metrics(names: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 def _charted(table: _Table) -> Iterator[CsvRun]:
-    """Runs of a chart. Columns `..__MIN` and `..__MAX` are metrics of their own where they differ from the value."""
+    """Yield the runs of a chart. Columns `..__MIN` and `..__MAX` become metrics of their own if they differ from the
+    value."""
     by_run: dict[str, list[tuple[int, str]]] = {}
     for at, name in enumerate(table.names):
         run, dash, metric = name.rpartition(" - ")
@@ -228,7 +229,7 @@ def _rows(file: Path) -> Iterator[list[str]]:
 
 
 def _lines(file: TextIO) -> Iterator[str]:
-    """Lines of bounded length, without the zeros that the reader would stumble over."""
+    """Yield lines of bounded length, without null characters, which csv.reader rejects."""
     while line := file.readline(MAX_LINE_CHARS):
         if len(line) == MAX_LINE_CHARS and not line.endswith("\n"):
             raise ValueError(f"a line has more than {MAX_LINE_CHARS} characters")
@@ -240,7 +241,7 @@ def _cell(row: Sequence[str], at: Optional[int]) -> str:
 
 
 def _number(text: str) -> Optional[float]:
-    """The number in a cell; None when there is none, or something else."""
+    """Return the number in a cell; None for anything else."""
     if text in ("True", "true", "False", "false"):
         return float(text in ("True", "true"))
     try:

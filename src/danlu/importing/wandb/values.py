@@ -1,4 +1,4 @@
-"""Values of W&B that are no numbers: texts, and media, whose JSON names files below `files/media`."""
+"""Values of W&B that are not numbers: texts, and media, whose JSON refers to files below `files/media`."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ _SEVERAL = {
 _SINGLE = {"image-file": "image", "audio-file": "audio", "video-file": "video", "html-file": "html"}
 _TABLES = ("table-file", "table", "incremental-table-file", "partitioned-table", "joined-table")
 MediumFound = tuple[str, str, bytes]
-"""Kind, name, content."""
+"""(kind, name, content)."""
 
 
 def media_of(name: str, value: Any, *, files: Path, problems: Problems) -> Iterator[MediumFound]:
-    """The media of one value. What cannot be shown is named; its file is among the files of the run all the same."""
+    """Yield the media of one value. Unsupported media are reported; their files are still among the files of the
+    run."""
     try:
         yield from _media_of(name, value, files)
     except UNREADABLE as error:
