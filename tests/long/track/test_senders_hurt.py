@@ -31,6 +31,7 @@ pytestmark = pytest.mark.long
 __all__ = ["small_disk"]  # a fixture
 SOURCE = str(Path(danlu.__file__).parents[1])
 NUM_RUNS, NUM_KILLS, FILE_BYTES = 6, 6, 300_000
+DOOR = "/compat/mlflow/api/2.0"
 TRAINS = """
 import os, sys, time
 from danlu import track
@@ -164,25 +165,20 @@ def test_a_sync_to_a_server_without_room(small_disk: Callable[[Path, str], Small
         server.kill()
 
 
-def test_a_job_whose_server_is_killed(make_server: Callable[..., RunningServer], tmp_path: Path) -> None:
-    server = make_server()
+def submit_training(server: RunningServer, tmp_path: Path) -> str:
     code = tmp_path / "code"
     code.mkdir()
     (code / "train.py").write_text(TRAINS)
     with server.client() as client:
-        submitted = client.jobs.submit(
-            name="hurt",
-            command=f"python train.py {NUM_RUNS} 1",
-            code={"path": str(code)},
-            env={"PYTHONPATH": SOURCE},
-        )
-        wait_until(lambda: submitted.refresh().state is JobState.RUNNING)
-    for _ in range(3):
-        let_work(1.5)
-        server.kill()
-        server.start()
+        command = f"python train.py {NUM_RUNS} 1"
+        job = client.jobs.submit(name="hurt", command=command, code={"path": str(code)}, env={"PYTHONPATH": SOURCE})
+        wait_until(lambda: job.refresh().state is JobState.RUNNING)
+        return job.id
+
+
+def check_training(server: RunningServer, job_id: str) -> None:
     with server.client() as client:
-        job = client.jobs.get(submitted.id)
+        job = client.jobs.get(job_id)
         assert job.wait().state is JobState.SUCCEEDED, "\n".join(line.text for line in job.logs())
         runs = [run for run in client.runs.list(job=job.id) if not run.is_own]
         wait_until(lambda: {client.runs.get(run.id).details.num_points for run in runs} == {500})
@@ -191,6 +187,32 @@ def test_a_job_whose_server_is_killed(make_server: Callable[..., RunningServer],
         assert {one.size for one in versions} == {FILE_BYTES}
         assert sorted(one.version for one in versions) == list(range(1, NUM_RUNS + 1))
     check_artifacts(server.data_dir)
+
+
+def test_a_job_whose_server_is_killed(make_server: Callable[..., RunningServer], tmp_path: Path) -> None:
+    server = make_server()
+    job_id = submit_training(server, tmp_path)
+    for _ in range(3):
+        let_work(1.5)
+        server.kill()
+        server.start()
+    check_training(server, job_id)
+
+
+def test_a_job_over_a_line_that_ends_connections(make_server: Callable[..., RunningServer], tmp_path: Path) -> None:
+    server = make_server()
+    line = BadLine(server.url)
+    server.kill()
+    server.env["DANLU_SERVER_PUBLIC_URL"] = line.url  # the way that jobs go
+    server.start()
+    line.idle_seconds = 0.01
+    line.cut("request", 0.1, 200_000)
+    line.cut("answer", 0.1, 2_000)
+    try:
+        check_training(server, submit_training(server, tmp_path))
+        assert line.closed.acquire(blocking=False), "a connection was idle"
+    finally:
+        line.go()
 
 
 def test_a_job_without_room(small_disk: Callable[[Path, str], SmallDisk], tmp_path: Path) -> None:
@@ -236,7 +258,7 @@ class Door:
 
     def __init__(self, url: str, key: str) -> None:
         headers = {"Authorization": f"Bearer {key}"}
-        self.http = httpx.Client(base_url=f"{url}/compat/mlflow/api/2.0", headers=headers, timeout=HANG_SECONDS)
+        self.http = httpx.Client(base_url=f"{url}{DOOR}", headers=headers, timeout=HANG_SECONDS)
         self.acknowledged: set[int] = set()
         self.files: dict[str, int] = {}
         self.run = self.http.post("/mlflow/runs/create", json={"experiment_id": "0"}).json()["run"]["info"]["run_id"]
@@ -265,8 +287,9 @@ class Door:
         self._is_over.set()
         sender.join()
 
-    def check(self) -> None:
+    def check(self, url: str) -> None:
         """All that was acknowledged is there, and every file is whole."""
+        self.http.base_url = f"{url}{DOOR}"
         found: set[Any] = set()
         token = ""
         while True:
@@ -294,7 +317,25 @@ def test_the_door_for_mlflow_whose_server_is_killed(make_server: Callable[..., R
         server.kill()
         server.start()
     door.stop(sender)
-    door.check()
+    door.check(server.url)
+
+
+def test_the_door_for_mlflow_over_a_line_that_ends_connections(make_server: Callable[..., RunningServer]) -> None:
+    server = make_server()
+    line = BadLine(server.url)
+    try:
+        door = Door(line.url, server.api_key)
+        line.idle_seconds = 0.001
+        line.cut("request", 0.1, 20_000)
+        line.cut("answer", 0.1, 1_000)
+        sender = threading.Thread(target=door.send, daemon=True)
+        sender.start()
+        wait_until(lambda: len(door.acknowledged) > 2000)
+        door.stop(sender)
+        assert line.num_connections > 10
+    finally:
+        line.go()
+    door.check(server.url)
 
 
 def test_the_door_for_mlflow_without_room(small_disk: Callable[[Path, str], SmallDisk], tmp_path: Path) -> None:
@@ -312,6 +353,6 @@ def test_the_door_for_mlflow_without_room(small_disk: Callable[[Path, str], Smal
             let_work(1)
             disk.empty()
         door.stop(sender)
-        door.check()
+        door.check(server.url)
     finally:
         server.kill()
