@@ -1,1 +1,1 @@
-"""Benchmarks of a cluster: suites, the jobs that run them, what every rank leaves, and reports. docs/guide/bench.md"""
+"""Benchmarks of a cluster: suites, the jobs that run them, results of ranks, and reports. docs/guide/bench.md"""

@@ -1,8 +1,8 @@
-"""Which nodes are as fast as they should be. Pure; `admitting` measures them and drains those that are not.
+"""Judge whether nodes are as fast as expected. Pure; `admitting` measures them and drains those that are not.
 
-A node counts with the best of several runs, and its past with the better runs of it: noise makes a node slower and
-never faster. What it should be is its own past, else what its peers with the same hardware have now. A change that the
-other nodes share is not the node's, and drains nothing.
+The best of several runs counts for a node, and its better past runs: noise makes a node slower, never faster. Its
+baseline is its own past, or else the current values of peers with the same hardware. A change that the other nodes
+share is not a fault of the node, which is not drained then.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from danlu.spec.states import Word
 from danlu.spec.units import parse_device
 
 MIN_PEERS = 3
-"""Fewer nodes say nothing about each other."""
+"""Minimum number of equal nodes, including the node itself, to judge a node without a past."""
 
 MAX_PAST = 30
-"""Runs that make a baseline, the newest."""
+"""Maximum number of runs in a baseline, newest first."""
 
 NUM_BEST = 3
-"""So many runs have to reach a level before a node is expected to."""
+"""Number of runs that must have reached a level before it is expected."""
 
 _COMPARED = {"name", "work", "command", "data", "device", "image", "framework", "env", "parameters"}
-"""Fields of a suite that say what is measured."""
+"""Fields of a suite that determine what is measured."""
 
 _HARDWARE = ("machine", "cpu", "cpus", "device_type", "device")
 
@@ -46,20 +46,20 @@ class Standing(Word):
 
 class Baseline(NamedTuple):
     value: float
-    """What a node has when nothing disturbs it."""
+    """The expected value of an undisturbed node."""
 
     spread: float = 0.0
-    """By which part of that its better runs vary: the distance of the quartiles. A smaller change says nothing."""
+    """Relative variation of the better runs: their interquartile range. A smaller change is noise."""
 
 
 class Judged(NamedTuple):
     node: str
     value: float
     baseline: Optional[float]
-    """None: it has no past, and too few peers."""
+    """None for a node without a past and with too few peers."""
 
     worse: float
-    """By which part of the baseline; negative when it is better."""
+    """How much worse than the baseline, as a fraction of it; negative if better."""
 
     standing: Standing
 
@@ -68,7 +68,7 @@ class Judged(NamedTuple):
         return self.standing is Standing.BELOW
 
     def sentence(self, reports: Sequence[Report]) -> str:
-        """The reason that people read who wait for the node."""
+        """The reason of the drain."""
         last = reports[-1]
         name = last.suite.main_measure
         unit = last.suite.measures[name].unit
@@ -81,14 +81,14 @@ class Judged(NamedTuple):
 
 
 def one_per_node(suite: Suite, cpus: Sequence[float]) -> Suite:
-    """The suite, with all cores of a node reserved when it asks for none of its devices: each node gets one task."""
+    """The suite, with all cores reserved if it uses only the CPU, so that each node gets one task."""
     if suite.cpus is not None or parse_device(suite.device).is_scarce or len(cpus) < 2:
         return suite
     return suite.model_copy(update={"cpus": min(cpus)})
 
 
 def node_values(report: Report) -> dict[str, float]:
-    """Node -> its main measure; the median where several servers of the run were on it."""
+    """Node -> its main measure, or their median if several servers of the run were on the node."""
     main = report.main
     by_node: dict[str, list[float]] = {}
     for server in main.servers if main is not None else ():
@@ -102,22 +102,22 @@ def best_of(values: Iterable[Mapping[str, float]], better: Better) -> dict[str, 
 
 
 def measures_same(one: Suite, other: Suite) -> bool:
-    """Whether numbers of the two can be compared: whatever is reserved, and however it is judged."""
+    """Whether results of the two can be compared. Reserved resources and criteria may differ."""
     return one.model_dump(include=_COMPARED) == other.model_dump(include=_COMPARED)
 
 
 def baseline_of(past: Iterable[Report], *, better: Better, tolerance: float) -> dict[str, Baseline]:
-    """Node -> what it had in its better runs.
+    """Node -> baseline from its better runs.
 
-    These are the best few, and those within the tolerance of them: runs in which it was slow or disturbed do not make
-    that normal, however many there are, nor does one that was lucky.
+    These are the NUM_BEST best runs and all within the tolerance of the last of them, so that neither many slow or
+    disturbed runs nor a single lucky one determine the baseline.
     """
     by_node = _by_node(node_values(report) for report in past)
     return {node: _baseline(values, better=better, tolerance=tolerance) for node, values in by_node.items()}
 
 
 def peers_of(report: Report) -> dict[str, set[str]]:
-    """Node -> the nodes with the same hardware, itself among them."""
+    """Node -> the nodes with the same hardware, including itself."""
     kinds = {
         one.node: tuple(str(one.facts.get(name)) for name in _HARDWARE) for job in report.jobs for one in job.servers
     }
@@ -132,9 +132,9 @@ def judge(
     tolerance: float,
     peers: Optional[Mapping[str, set[str]]] = None,
 ) -> list[Judged]:
-    """Every node against its baseline; one that has none against the median of its peers, where there are enough.
+    """Compare every node with its baseline or, without one, with the median of its peers, if there are enough.
 
-    `peers`: nodes with the same hardware; all are when left out.
+    `peers`: nodes with the same hardware; None: all nodes are equal.
     """
     references = {node: _reference(node, values, baseline, peers) for node in values}
     worse = {
@@ -188,5 +188,5 @@ def _reference(
 
 
 def _beyond(worse: float, common: float) -> float:
-    """By how much a node is worse than the others became: only of what they lost, not of what they gained."""
+    """How much worse a node is, minus what the others have lost; a gain of the others does not count."""
     return worse - max(0.0, common)

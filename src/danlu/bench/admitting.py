@@ -1,4 +1,4 @@
-"""Measuring nodes to judge them: runs one after the other, since two at a time would slow each other down."""
+"""Measure nodes to judge them. Runs are sequential, because concurrent ones would slow each other down."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ from danlu.client import Client
 from danlu.errors import InvalidInput, NotFound
 
 MAX_LOOKED_AT = 100
-"""Runs of the suite among which those that measured the same are looked for."""
+"""Maximum number of past runs of the suite that are searched for comparable ones."""
 
 
 class Admission(NamedTuple):
     judged: list[Judged]
     reports: list[Report]
     missed: list[str]
-    """Nodes that answer, and that no task was on."""
+    """Nodes that are online and got no task."""
 
     problems: list[str]
-    """Of a run that did not pass: nothing is judged then."""
+    """Problems of a run that did not pass; no node is judged then."""
 
 
 class Rules(NamedTuple):
     repeat: int = 3
-    """Runs; as many again when a node is below its baseline."""
+    """Number of runs. It is doubled when a node is below its baseline."""
 
     tolerance: float = 0.1
     nodes: Optional[int] = None
-    """How many; all that are open when left out."""
+    """Number of nodes; None: all that are online and not drained."""
 
     baseline: Optional[str] = None
-    """Run to compare with; those so far when left out."""
+    """Run to compare with; None: comparable past runs."""
 
 
 def admit(client: Client, suite: Suite, *, rules: Rules, say: Callable[[str], None]) -> Admission:
-    """Measure every node alone, and all once more if one is below its baseline, and judge them. It drains nothing."""
+    """Measure every node alone and judge it; repeat if one is below its baseline. Does not drain nodes."""
     expected = _expected(client, suite, rules=rules)
     there = [node for node in client.nodes() if node.is_reachable and node.drain is None]
     if not there:
@@ -71,7 +71,7 @@ def admit(client: Client, suite: Suite, *, rules: Rules, say: Callable[[str], No
 
 
 def drain(client: Client, found: Admission) -> list[str]:
-    """Drain what is below its baseline, and return the names. For admins."""
+    """Drain the nodes below their baseline, and return their names. Needs an admin."""
     below = [one for one in found.judged if one.is_below]
     for one in below:
         client.drain_node(one.node, one.sentence(found.reports))
@@ -79,7 +79,7 @@ def drain(client: Client, found: Admission) -> list[str]:
 
 
 def _expected(client: Client, suite: Suite, *, rules: Rules) -> dict[str, Baseline]:
-    """What nodes had in the run that was named, else in runs so far that measured the same."""
+    """Baselines from the named run, or else from comparable past runs."""
     better = suite.measures[suite.main_measure].better
     if rules.baseline is None:
         return baseline_of(_past(client, suite), better=better, tolerance=rules.tolerance)
@@ -91,7 +91,7 @@ def _expected(client: Client, suite: Suite, *, rules: Rules) -> dict[str, Baseli
 
 
 def _past(client: Client, suite: Suite) -> Iterator[Report]:
-    """Runs that passed and measured the same, every node for itself; newest first."""
+    """Reports of comparable past runs that passed and measured every node alone; newest first."""
     same = (run for run in runs.history(client, suite.name, limit=MAX_LOOKED_AT) if measures_same(suite, run.suite))
     for run in islice(filter(_is_alone, same), MAX_PAST):
         report = runs.make_report(client, run)
@@ -105,7 +105,7 @@ def _is_alone(run: runs.Run) -> bool:
 
 
 def _measure(client: Client, suite: Suite, *, times: int, say: Callable[[str], None]) -> list[Report]:
-    """Runs until one does not pass."""
+    """Run the suite several times, until one run does not pass."""
     reports: list[Report] = []
     for number in range(times):
         run = runs.start(client, suite, mode=Mode.SINGLE_SERVER)
@@ -118,7 +118,7 @@ def _measure(client: Client, suite: Suite, *, times: int, say: Callable[[str], N
 
 
 def _judged(reports: Sequence[Report], expected: dict[str, Baseline], *, tolerance: float) -> list[Judged]:
-    """Nobody where a run did not pass."""
+    """The judged nodes; none if a run did not pass."""
     if reports[-1].verdict is not Verdict.PASSED:
         return []
     suite = reports[0].suite

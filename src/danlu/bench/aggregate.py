@@ -1,8 +1,8 @@
-"""Adding up by the book: over all ranks, or per server and then the mean over servers. Pure.
+"""Aggregate results of ranks: over all ranks, or per server and then the mean over servers. Pure.
 
-Normal: one training over all ranks; throughput is the sum over all ranks. Single-server: every server trains alone;
-its ranks are added up, and the result is the mean over servers (T/CESA 1169, as AIS-Bench does it, for any
-number of devices per server).
+Normal mode: one training over all ranks; throughput is the sum over all ranks. Single-server mode: every server trains
+alone; its ranks are added up, and the result is the mean over servers (T/CESA 1169, as in AIS-Bench, but for any number
+of devices per server).
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class Aggregate(BaseModel):
     """Standard deviation / mean of the single measurements within a rank; the median over ranks."""
 
     outliers: list[int]
-    """Ranks that are further from the median than the suite allows."""
+    """Ranks that differ from the median by more than the suite allows."""
 
     slowest: Optional[ServerValue]
-    """The worst server; None where there is one only."""
+    """The worst server; None if there is only one."""
 
     slow: list[ServerValue]
     """Servers that are worse than the median by more than the suite allows."""
@@ -63,7 +63,7 @@ class Aggregate(BaseModel):
 def aggregate(
     results: Mapping[int, RankResult], name: str, *, measure: Measure, mode: Mode, outlier: float
 ) -> Optional[Aggregate]:
-    """None when no rank has measured it."""
+    """Aggregate a measure; None if no rank has measured it."""
     found = {rank: result for rank, result in sorted(results.items()) if name in result.metrics}
     if not found:
         return None
@@ -96,7 +96,7 @@ def is_worse(value: float, reference: float, *, better: Better, tolerance: float
 
 
 def worse_by(value: float, reference: float, *, better: Better) -> Optional[float]:
-    """By which part of the reference a value is worse; negative when it is better. None without a reference."""
+    """How much worse a value is, as a fraction of the reference; negative if better. None if the reference is 0."""
     if reference == 0:
         return None
     change = (reference - value) / abs(reference)

@@ -1,4 +1,4 @@
-"""Small charts as SVG, for a page that needs nothing else."""
+"""Small charts as SVG, for a page without scripts or other files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def bar_chart(bars: Sequence[Bar], *, title: str, unit: str) -> str:
 def line_chart(
     points: Sequence[Sequence[float]], *, title: str, unit: str, is_log: bool = False, ideal: Sequence[float] = ()
 ) -> str:
-    """Points (x, y); on a logarithmic x where sizes double. `ideal`: what y would be at best, as a dashed line."""
+    """A chart of points (x, y). `is_log`: logarithmic X axis. `ideal`: the best possible y values, as a dashed line."""
     xs = [math.log2(max(point[0], 1e-12)) if is_log else point[0] for point in points]
     top = _nice(max((*(point[1] for point in points), *ideal), default=1.0))
     low, high = min(xs, default=0.0), max(xs, default=1.0)
@@ -89,7 +89,7 @@ def _height(value: float, top: float) -> float:
 
 
 def _nice(value: float) -> float:
-    """The next number of 1, 2, 5 times a power of ten."""
+    """The next larger of 1, 2 and 5 times a power of ten."""
     if not math.isfinite(value) or value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))

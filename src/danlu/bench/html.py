@@ -1,4 +1,4 @@
-"""A report as one page of HTML with charts. It loads nothing from elsewhere."""
+"""A report as one HTML page with charts, which loads no other files."""
 
 from __future__ import annotations
 

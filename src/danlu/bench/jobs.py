@@ -1,4 +1,4 @@
-"""From a suite to the job that runs it, and back."""
+"""The job that runs a suite, and the suite of a job."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def new_run_id() -> str:
 
 
 def submit(client: Client, suite: Suite, *, run_id: str, mode: Mode, nodes: int) -> Job:
-    """Submit the job of a suite. All that a report needs to know is in the job."""
+    """Submit the job of a suite. The job contains everything that a report needs."""
     with _code_of(suite) as code:
         return client.jobs.submit(job_of(suite, run_id=run_id, mode=mode, nodes=nodes), **code)
 
@@ -54,7 +54,7 @@ def job_of(suite: Suite, *, run_id: str, mode: Mode, nodes: int) -> dict[str, An
 
 
 def suite_of(job: Job) -> Suite:
-    """The suite that a job runs. Raise InvalidInput for a job that is no benchmark."""
+    """The suite that a job runs. Raise InvalidInput for other jobs."""
     found = job.details.spec.get("hyperparameters", {}).get("suite")
     if not isinstance(found, dict) or SUITE_TAG not in job.row.tags:
         raise InvalidInput(f"{job.id} is no job of a benchmark")
@@ -67,7 +67,7 @@ def mode_of(job: Job) -> Mode:
 
 @contextmanager
 def _code_of(suite: Suite) -> Iterator[dict[str, Any]]:
-    """Own code as it is; for shipped work the part of Danlu that runs inside, so that an image need not have it."""
+    """Code of the job: that of the suite, or for shipped work a copy of `inside`, so that images need no Danlu."""
     if suite.work is None:
         yield {} if suite.code is None else {"code": suite.code}
         return

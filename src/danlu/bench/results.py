@@ -1,4 +1,4 @@
-"""What the ranks of a job left in the store."""
+"""Results that the ranks of a job left in the store."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ class RankResult(BaseModel):
 
 
 class Collected(BaseModel):
-    """What was found of one job."""
+    """The results of one job."""
 
     model_config = ConfigDict(frozen=True)
 
     results: dict[int, RankResult]
     failed: dict[int, str] = {}
-    """Rank -> how it failed, as its task told."""
+    """Rank -> how it failed, as its task recorded."""
 
     problems: list[str] = []
-    """Files that are no results."""
+    """Files that are not valid results."""
 
 
 def collect(client: Client, job: Job) -> Collected:

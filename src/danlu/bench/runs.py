@@ -1,6 +1,6 @@
-"""Runs of benchmarks on a server: started, found again, waited for, stopped, reported. All that is known is there.
+"""Runs of benchmarks on a server: start, find, wait for, stop and report them.
 
-Nothing is kept on the machine that started a run: its jobs have its id as a tag, and the suite as hyperparameters.
+All state is on the server: the jobs of a run have its id as a tag, and the suite in their hyperparameters.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ def history(client: Client, suite: Optional[str] = None, *, limit: int = 20) -> 
 
 
 def wait(run: Run, *, timeout_seconds: Optional[float] = None) -> None:
-    """Until all jobs are over; the limit is that of the suite, for waiting and for working, unless one is given.
+    """Wait until all jobs have ended. By default, the limit follows from the suite's limits for waiting and running.
 
-    Raise TimeoutError; the run goes on then.
+    Raise TimeoutError; the run continues then.
     """
     limit = 2 * run.suite.timeout * len(run.jobs) if timeout_seconds is None else timeout_seconds
     deadline = time.monotonic() + limit
@@ -83,12 +83,12 @@ def wait(run: Run, *, timeout_seconds: Optional[float] = None) -> None:
 
 
 def stop(client: Client, run: Run) -> None:
-    """Ask for the end of what still runs."""
+    """Stop the jobs that have not ended."""
     client.jobs.stop([job for job in run.jobs if not job.refresh().is_over])
 
 
 def make_report(client: Client, run: Run) -> Report:
-    """Collect what the ranks left, check it and add it up."""
+    """Collect the results of the ranks, check and aggregate them."""
     jobs = [report_job(run.suite, _facts(job.refresh()), collected=collect(client, job)) for job in run.jobs]
     return report_run(run.id, run.suite, jobs=jobs)
 

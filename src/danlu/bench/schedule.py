@@ -1,6 +1,6 @@
-"""Runs at a fixed time: a job that starts them, so that no machine of one's own has to stay up.
+"""Scheduled runs: a job on the server starts them, so that the user's machine need not stay up.
 
-`python3 -m danlu.bench.schedule` is what that job runs. It acts as its owner (`access: owner`) until it is stopped.
+The job runs `python3 -m danlu.bench.schedule` in the name of its owner (`access: owner`) until it is stopped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DAY_SECONDS = 86400.0
 def submit_schedule(
     client: Client, suite: Suite, *, mode: Mode, at: Optional[str] = None, every_seconds: float = DAY_SECONDS
 ) -> Job:
-    """Submit the job that starts runs: each day at a time (`02:30`, UTC), or again and again after some seconds."""
+    """Submit the job that starts runs: daily at a time (`02:30`, UTC), or every `every_seconds`."""
     if at is not None:
         parse_time(at)
     return client.jobs.submit(
@@ -53,7 +53,7 @@ def parse_time(text: str) -> tuple[int, int]:
 
 
 def next_at(now: datetime, at: str) -> datetime:
-    """The next moment after now at which a day has this time."""
+    """The next moment after `now` with this time of day."""
     hour, minute = parse_time(at)
     today = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
     return today if today > now else today + timedelta(days=1)
@@ -75,13 +75,13 @@ def main() -> None:
         for moment in moments(begun, at=told.get("at"), every_seconds=float(told["every_seconds"])):
             late = (datetime.now(timezone.utc) - moment).total_seconds()
             if late > 0 and told.get("at") is None:
-                continue  # the run before took longer
+                continue  # the previous run took longer
             time.sleep(max(0.0, -late))
             _run_once(client, suite, Mode(told["mode"]))
 
 
 def _run_once(client: Client, suite: Suite, mode: Mode) -> None:
-    """One run. What goes wrong with it is said, and the next one comes all the same."""
+    """Run the suite once. Errors are printed, and do not end the schedule."""
     try:
         run = runs.start(client, suite, mode=mode)
         sys.stdout.write(f"started {run.id}\n")

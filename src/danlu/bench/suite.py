@@ -29,7 +29,7 @@ class Better(Word):
 
 
 class OverRanks(Word):
-    """How the numbers of ranks become one."""
+    """How the values of ranks are combined."""
 
     SUM = "sum"
     MEAN = "mean"
@@ -46,7 +46,7 @@ class Measure(_Frozen):
     better: Better = Better.HIGHER
     over_ranks: OverRanks = OverRanks.SUM
     is_from_all: bool = True
-    """Whether every rank has to leave this number; accuracy is left by one rank of each group."""
+    """Whether every rank must report this value; accuracy is reported by one rank of each group."""
 
 
 class Criterion(_Frozen):
@@ -128,7 +128,7 @@ class Suite(_Frozen):
 
 
 def shipped() -> dict[str, Path]:
-    """Name -> file of the suites that come with Danlu."""
+    """Name -> file of the suites that ship with Danlu."""
     return {path.stem: path for path in sorted(SHIPPED.glob("*.yml"))}
 
 

@@ -25,7 +25,7 @@ T = TypeVar("T")
 FOLDER = "bench-results"
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
 UNSET_TIME = "2020-01-30 14:16:00"
-"""What AIS-Bench's record has for times that nobody set."""
+"""AIS-Bench's value for times that are not set."""
 
 
 class Entry(BaseModel):
@@ -45,7 +45,7 @@ class Entry(BaseModel):
 
 
 def record_of(report: Report, *, who: str) -> dict[str, Any]:
-    """The record: a row for the leaderboard, AIS-Bench's `train_result_info`, facts about the machines, the report."""
+    """The record of a run: leaderboard row, AIS-Bench's `train_result_info`, facts about the machines, the report."""
     main = report.main
     if main is None or report.verdict is not Verdict.PASSED:
         raise InvalidInput(f"{report.run} {report.verdict}: only runs that passed are posted")
@@ -77,8 +77,10 @@ def post(
     limit_seconds: float,
     pause: Callable[[float], None] = time.sleep,
 ) -> str:
-    """Post a record to a Danlu server and return where it is. A server that is away is asked again until the limit;
-    posting the same run again replaces its record."""
+    """Post a record to a Danlu server and return its path. Retried until the limit while the server is unavailable.
+
+    Idempotent: posting a run again replaces its record.
+    """
     entry = Entry.model_validate(record["entry"])
     target = f"{bucket}/{FOLDER}/{entry.suite}/{entry.run}.json"
     with TemporaryDirectory(prefix="danlu-bench-") as name:
@@ -96,14 +98,16 @@ def post_plain(
     limit_seconds: float,
     pause: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Post a record as JSON to any address. It is posted again until it is taken, it is refused, or the limit is over;
-    the header Idempotency-Key is the run."""
+    """Post a record as JSON to any URL. Retried until it is accepted or rejected, or the limit is over.
+
+    The header Idempotency-Key is the id of the run.
+    """
     run = Entry.model_validate(record["entry"]).run
     _until_taken(lambda: post_json(url, record, key=key, request_id=run), limit_seconds=limit_seconds, pause=pause)
 
 
 def board(tester: Client, suite: str, *, bucket: str) -> list[Entry]:
-    """The records of a suite, best first. What is no record is left out."""
+    """The records of a suite, best first. Invalid ones are skipped."""
     found = []
     with TemporaryDirectory(prefix="danlu-bench-") as name:
         if not tester.store.exists(f"{bucket}/{FOLDER}/{suite}/"):

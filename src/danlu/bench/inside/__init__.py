@@ -1,4 +1,4 @@
-"""What runs inside the jobs of a benchmark: Python's own library, and PyTorch in `work/` where a suite needs it.
+"""Code that runs inside the jobs of a benchmark. It needs only the standard library, and PyTorch for some of `work/`.
 
-The folder travels with the job, so an image needs Python 3.9 and what the suite works with, and not Danlu.
+The folder is the job's code, so an image needs Python 3.9 and the libraries of the suite, but not Danlu.
 """

@@ -1,4 +1,4 @@
-"""Hardware and software of the node that a rank was on, as far as a job can see them."""
+"""Hardware and software of the node of a rank, as far as they are visible in a job."""
 
 from __future__ import annotations
 

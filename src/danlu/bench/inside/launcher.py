@@ -1,4 +1,4 @@
-"""Starts the processes of one task, and ends them all when one fails. It says which rank failed first, and why."""
+"""Start the processes of one task, and end them all when one fails. The rank that failed first is recorded."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GRACE_SECONDS = 5.0
 
 
 def run_node(work: str) -> int:
-    """Return the exit code of the task: that of the process that failed first."""
+    """Run all processes of this task; return the exit code of the one that failed first, or 0."""
     places = places_of_node(os.environ, str(read_options()["mode"]))
     running = {_start(work, place): place for place in places}
     signal.signal(signal.SIGTERM, lambda *_: _signal(running, signal.SIGTERM))
@@ -31,7 +31,7 @@ def run_node(work: str) -> int:
         process, code = _next_end(running)
         place = running.pop(process)
         if code != 0:
-            if code != -signal.SIGTERM:  # that one was told to end: another rank failed, or the job was stopped
+            if code != -signal.SIGTERM:  # not by SIGTERM: another rank failed, or the job was stopped
                 _tell(place, code)
             _end(running)
             return code if code > 0 else 128 - code
@@ -48,14 +48,14 @@ def _start(work: str, place: Place) -> subprocess.Popen[bytes]:
         "LOCAL_WORLD_SIZE": str(place.per_server),
     }
     if place.mode == SINGLE_SERVER:
-        # tasks may share a machine, or the network of their gang
+        # a port per task, because tasks may share a machine or a private network
         env.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(int(env["MASTER_PORT"]) + 1 + place.server))
     env.setdefault("OMP_NUM_THREADS", "1")
     return subprocess.Popen([sys.executable, "-m", "danlu.bench.inside", work], env=env)
 
 
 def _next_end(running: dict[subprocess.Popen[bytes], Place]) -> tuple[subprocess.Popen[bytes], int]:
-    """Wait until one of them has ended."""
+    """Wait until a process has ended."""
     by_pid = {process.pid: process for process in running}
     while True:
         pid, status = os.wait()

@@ -1,4 +1,4 @@
-"""What one rank measured, and how repeated steps are timed."""
+"""Measurements of one rank, and timing of repeated steps."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Callable, Optional
 @dataclass
 class Measured:
     metrics: dict[str, float] = field(default_factory=dict)
-    """Name -> the rank's number, warm-up excluded."""
+    """Name -> value of the rank, without warm-up."""
 
     samples: dict[str, list[float]] = field(default_factory=dict)
-    """Name -> the single measurements behind it."""
+    """Name -> the single measurements of that value."""
 
     curves: dict[str, list[list[float]]] = field(default_factory=dict)
     """Name -> points (x, y), such as bandwidth by size."""
 
 
 def time_steps(step: Callable[[], object], *, steps: int, warmup: int) -> list[float]:
-    """Seconds of each step after the warm-up. Where work goes on in the background, `step` waits for it."""
+    """Seconds of each step after the warm-up. `step` must wait for work that runs in the background."""
     for _ in range(warmup):
         step()
     found = []
@@ -37,7 +37,7 @@ def rates(seconds: list[float], amount: float) -> list[float]:
 
 
 def rate(seconds: list[float], amount: float) -> float:
-    """Amount per second over all steps together."""
+    """Amount per second over all steps."""
     return amount * len(seconds) / max(sum(seconds), 1e-9)
 
 
@@ -48,5 +48,5 @@ def median(values: list[float]) -> float:
 
 
 def first_reached(course: list[tuple[float, float]], target: float) -> Optional[float]:
-    """When a course of (seconds, value) first reached the target; None if it did not."""
+    """Seconds until a sequence of (seconds, value) first reached the target; None if it did not."""
     return next((seconds for seconds, value in course if value >= target), None)

@@ -1,4 +1,4 @@
-"""Where a process of a benchmark is among all others."""
+"""Ranks of a process of a benchmark."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ NORMAL, SINGLE_SERVER = "normal", "single-server"
 
 class Place(NamedTuple):
     rank: int
-    """Among all processes of the job; results are named by it, in both modes."""
+    """Rank among all processes of the job, in both modes; files of results are named by it."""
 
     num_ranks: int
     server: int
-    """Which task of the job, from 0."""
+    """Rank of the task in the job, from 0."""
 
     local_rank: int
     per_server: int
@@ -24,7 +24,7 @@ class Place(NamedTuple):
 
     @property
     def group_rank(self) -> int:
-        """Among the processes that it trains with."""
+        """Rank among the processes that it trains with."""
         return self.rank if self.mode == NORMAL else self.local_rank
 
     @property
@@ -43,7 +43,7 @@ def places_of_node(env: Mapping[str, str], mode: str) -> list[Place]:
 
 
 def read_options() -> dict[str, Any]:
-    """What the suite says of this run: `suite`, `mode` and `parameters`."""
+    """Options of this run: `suite`, `mode` and `parameters`."""
     with open(os.environ["DANLU_HYPERPARAMETERS"], encoding="utf-8") as file:
         found = json.load(file)
     assert isinstance(found, dict)
@@ -51,14 +51,14 @@ def read_options() -> dict[str, Any]:
 
 
 def results_folder() -> str:
-    """What is written here is stored below `bench/` of the job's output."""
+    """Folder of the results, which is stored as `bench/` in the job's output. Created if necessary."""
     folder = os.path.join(os.environ["DANLU_OUTPUT_DIR"], "bench")
     os.makedirs(folder, exist_ok=True)
     return folder
 
 
 def write_whole(path: str, content: Mapping[str, Any]) -> None:
-    """A file of JSON that appears whole or not at all."""
+    """Write a JSON file atomically."""
     folder, name = os.path.split(path)
     partial = os.path.join(folder, f".{name}.part")
     with open(partial, "w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Power of a node while its ranks work, where it can be read: Intel's and AMD's energy counters (RAPL)."""
+"""Power of a node while its ranks work, from the energy counters of Intel and AMD (RAPL), if they are readable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ COUNTERS = "/sys/class/powercap/*-rapl:*/energy_uj"
 
 
 class Meter:
-    """Energy between entering and leaving the block, of whole packages: not of one job alone."""
+    """Measures energy from entering to leaving the block: of whole CPU packages, including other jobs."""
 
     def __init__(self, *, is_read: bool, counters: str = COUNTERS) -> None:
         self._paths = sorted(path for path in glob.glob(counters) if path.count(":") == 1) if is_read else []
@@ -26,7 +26,7 @@ class Meter:
             self._watts = (after - self._before) / seconds
 
     def average_watts(self) -> Optional[float]:
-        """None where it cannot be read, or where a counter began anew."""
+        """Average power; None if the counters are not readable, or one has overflowed."""
         return self._watts
 
     def _joules(self) -> Optional[float]:

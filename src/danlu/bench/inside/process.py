@@ -1,4 +1,4 @@
-"""One rank of a benchmark: it works, measures, and leaves its own numbers."""
+"""One rank of a benchmark: run the work, measure it, and write the results."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the shipped suites do; one module each, with `work(place, parameters)`."""
+"""The work of the shipped suites: one module each, with a function `work(place, parameters)`."""

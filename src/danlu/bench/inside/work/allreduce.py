@@ -1,4 +1,4 @@
-"""Sums over all ranks, by size: bus bandwidth and latency of the network between them."""
+"""All-reduce over all ranks, by size: bus bandwidth and latency of their network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def work(place: Place, parameters: dict[str, Any]) -> Measured:
 
     device = device_of(place)
     share = 2 * (place.group_size - 1) / max(place.group_size, 1)
-    """Of the bytes, what each rank has to send: a figure that does not depend on the number of ranks."""
+    """Share of the bytes that each rank sends. With it, the bandwidth does not depend on the number of ranks."""
 
     measured = Measured(curves={"bandwidth": [], "latency": []})
     with group_of(place, device, timeout_seconds=float(parameters["timeout_seconds"])):

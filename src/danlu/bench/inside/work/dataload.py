@@ -1,4 +1,4 @@
-"""From files to batches: samples that worker processes read, unpack and put together."""
+"""Data loading: worker processes read, unpack and batch samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyTorch's device of a rank, and the group that the ranks train in."""
+"""The PyTorch device of a rank, and its process group."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def device_of(place: Place) -> torch.device:
 
 
 def wait_for(device: torch.device) -> None:
-    """Until what was started on the device is done."""
+    """Wait until all work that was started on the device is done."""
     import torch
 
     if device.type == "cuda":
@@ -40,7 +40,7 @@ def wait_for(device: torch.device) -> None:
 
 @contextmanager
 def group_of(place: Place, device: torch.device, *, timeout_seconds: float) -> Iterator[None]:
-    """The processes that this one trains with; a peer that is gone is an error after the time-out."""
+    """The process group that this process trains in. A lost peer raises an error after the timeout."""
     import torch.distributed as dist
 
     dist.init_process_group(

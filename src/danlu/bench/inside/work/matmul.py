@@ -1,4 +1,4 @@
-"""Matrix products: what a device computes when nothing else holds it up."""
+"""Matrix products: peak compute throughput of a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory: how fast one process copies blocks that no cache holds."""
+"""Memory bandwidth: one process copies blocks that are larger than the caches."""
 
 from __future__ import annotations
 

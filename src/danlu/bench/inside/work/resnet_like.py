@@ -1,4 +1,4 @@
-"""Residual convolutions on made-up images: which of four quarters is bright."""
+"""A residual convolutional network that learns which quarter of a synthetic image is bright."""
 
 from __future__ import annotations
 

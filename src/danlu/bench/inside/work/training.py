@@ -1,4 +1,4 @@
-"""The loop that both trainings share: data-parallel steps, timed after the warm-up, and accuracy on unseen data."""
+"""Training loop of both models: data-parallel steps, timed after the warm-up, and accuracy on unseen data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import torch
 
 Draw = Callable[["torch.Generator", int], "tuple[torch.Tensor, torch.Tensor]"]
-"""A batch of inputs and of the classes that are right."""
+"""Returns a batch of inputs and of their classes."""
 
 SEED = 7
 EVALUATED = 256

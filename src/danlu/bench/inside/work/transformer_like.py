@@ -1,4 +1,4 @@
-"""Attention over made-up words: which word of the sentence came most often."""
+"""A transformer that learns which word of a synthetic sentence is the most frequent."""
 
 from __future__ import annotations
 
