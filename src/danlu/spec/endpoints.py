@@ -24,7 +24,7 @@ JUPYTER_OPTIONS = (
 """No token: only the gateway reaches it, and authenticates users. No requests to the internet."""
 
 OWN_NETWORK_URL = "http://10.88.255.254:8400"
-"""DANLU_URL in a job with a private network. Without one, users of the node could reach its ports on loopback."""
+"""DANLU_URL in a job with a private network. Without one, others on the node can reach its ports on loopback."""
 
 MAX_ENDPOINTS = 20
 _EXPECTED = "expected ssh, jupyter, tensorboard or a port from 1 to 65535"

@@ -1,1 +1,1 @@
-"""For authors of engines: the contract as tests, and a small store to stage from. Needs pytest."""
+"""Test support: the contract of engines as tests, and servers, machines and load for tests. Needs pytest."""

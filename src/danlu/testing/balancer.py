@@ -1,4 +1,4 @@
-"""A small load balancer, as nginx would be before several servers: connections go round, past those that are away."""
+"""A small load balancer, like nginx: round-robin over servers, skipping those that are down."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Balancer:
         return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def serve(self, *urls: str) -> None:
-        """Hand connections on to these servers from now on."""
+        """Forward new connections to these servers."""
         self._backends = [int(url.rpartition(":")[2]) for url in urls]
 
     def close(self) -> None:
@@ -65,6 +65,6 @@ def _pump(source: socket.socket, target: socket.socket) -> None:
     except OSError:
         pass
     finally:
-        for end in (source, target):  # either side's end ends both: HTTP needs no half-open connections here
+        for end in (source, target):  # the end of one side ends both: no half-open connections needed
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)

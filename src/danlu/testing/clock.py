@@ -1,4 +1,4 @@
-"""A wall clock that a test can set back for one process, by a library that is loaded before all others."""
+"""A wall clock that a test can set for one process, by a library in LD_PRELOAD."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Optional
 
-# only what tells the time of day is changed: sleeping and waiting go by the other clock, which nobody can set
+# only wall clock functions are changed: sleeping and waiting use the monotonic clock, which cannot be set
 _SOURCE = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -52,7 +52,7 @@ time_t time(time_t *stored) {
 
 
 class SettableClock:
-    """Processes that are started with `env` read it."""
+    """A clock for processes that are started with the variables `env`."""
 
     def __init__(self, folder: Path, library: Path) -> None:
         self._file = folder / "clock-offset"
@@ -60,12 +60,12 @@ class SettableClock:
         self.env = {"LD_PRELOAD": str(library), "DANLU_TEST_CLOCK": str(self._file)}
 
     def set(self, seconds: int) -> None:
-        """Let it differ from the true clock by so much."""
+        """Set the difference from the true clock."""
         self._file.write_text(str(seconds))
 
 
 def make_clock(folder: Path) -> Optional[SettableClock]:
-    """Return a clock; None where there is no C compiler to make it with."""
+    """Return a clock; None without a C compiler, which it needs."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         return None

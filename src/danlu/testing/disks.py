@@ -1,4 +1,4 @@
-"""A disk that gets full and empty again."""
+"""A disk that a test can fill."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 
 
 class SmallDisk:
-    """A mounted file system that is small enough to be filled in a moment."""
+    """A mounted file system that is small enough to be filled quickly."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._ballast = path / "ballast"
 
     def fill(self, *, leave_bytes: int = 0) -> None:
-        """Take all room but so much."""
+        """Fill the disk except for `leave_bytes`."""
         with self._ballast.open("ab", buffering=0) as file:
             for piece_bytes in (1 << 20, 4096):
                 with suppress(OSError):
@@ -23,7 +23,7 @@ class SmallDisk:
                         file.write(bytes(min(piece_bytes, max(4096, self.free_bytes() - leave_bytes))))
 
     def empty(self) -> None:
-        """Give the room back."""
+        """Free the space again."""
         self._ballast.unlink()
 
     def free_bytes(self) -> int:

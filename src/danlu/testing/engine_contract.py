@@ -55,7 +55,7 @@ class EngineContract:
         raise NotImplementedError("give the contract an engine")
 
     def reopen(self, engine: Engine) -> Engine:
-        """Return another object for the same engine, as a restarted server would make it."""
+        """Return another object for the same engine, as a restarted server would create it."""
         raise NotImplementedError
 
     @pytest.fixture
@@ -169,7 +169,7 @@ class EngineContract:
         assert reopened.read_log(job.handles[0], 0, 100) == b"before\nafter\n"
 
     def test_a_port_of_a_task_is_reached(self, starter: Starter) -> None:
-        """On its own address and on loopback; where tasks have no network of their own, nothing is."""
+        """Ports on its own address and on loopback are reached; none if tasks have no private network."""
         engine = starter.engine
         if not isinstance(engine, CanConnect):
             pytest.skip(f"engine {engine.name!r} does not connect")

@@ -1,4 +1,4 @@
-"""What tests of engines share: placing a job as the policy would, starting it, and waiting for it."""
+"""Support for tests of engines: place a job as the policy would, start it, and wait for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ids = itertools.count(int(time.time() * 1000))
 
 @dataclass(frozen=True)
 class Started:
-    """An attempt that was started, with the engine that knows it."""
+    """A started attempt with its engine."""
 
     engine: Engine
     plan: Plan
@@ -33,18 +33,18 @@ class Started:
         return [one for one in seen if one is not None]
 
     def wait(self, *states: TaskState) -> list[Observation]:
-        """Wait until every task is in one of the states; without any, until every task has ended."""
+        """Wait until every task is in one of these states; without states, until every task has ended."""
         wanted = set(states) or TASK_ENDS
         wait_until(lambda: all(seen.state in wanted for seen in self.observe()), self.observe)
         return self.observe()
 
     def wait_for_log(self, text: str, *, rank: int = 0) -> str:
-        """Wait until a task's log holds the text, and return the log."""
+        """Wait until a task's log contains the text, and return the log."""
         wait_until(lambda: text in self.log(rank), lambda: (self.log(rank), self.observe()))
         return self.log(rank)
 
     def let_go(self, rank: int = 0) -> None:
-        """Let a task pass its HOLD. The files of its node must be reachable from here."""
+        """Let a task pass its HOLD. The node's files must be accessible on this machine."""
         node = next(node for node in self.engine.nodes() if node.name == self.handles[rank].node)
         let_go(Path(node.work_dir), self.plan.job_id, attempt=self.plan.attempt, rank=rank)
 
@@ -68,7 +68,7 @@ class Started:
 
 @dataclass
 class Starter:
-    """Starts jobs on an engine, and ends whatever a test left running."""
+    """Starts jobs on an engine, and stops those that a test left running."""
 
     engine: Engine
     server_url: str = "http://127.0.0.1:9"
@@ -78,7 +78,7 @@ class Starter:
     started: list[Started] = field(default_factory=list)
 
     def plan(self, command: str | Sequence[str], **fields: Any) -> Plan:
-        """Plan a job as if the policy had placed it; `fields` are those of a job file."""
+        """Plan a job on the first node; `fields` are those of a job file."""
         command = command if isinstance(command, str) else tuple(command)
         job = parse_job({"name": "test", "command": command, **fields})
         job_id = f"train-{next(_ids)}"

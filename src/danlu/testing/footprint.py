@@ -1,4 +1,4 @@
-"""What a server's jobs have left on this machine: processes, network namespaces, mounts, folders. Read from /proc."""
+"""Leftovers of a server's jobs on this machine: processes, network namespaces, mounts, folders. Read from /proc."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ class Process(NamedTuple):
     pid: int
     command: str
     job: str
-    """Job and attempt, as its environment has them; empty for a process that stands outside of the command."""
+    """Job and attempt, from its environment variables; empty for a process outside of the command."""
 
     attempt: str
 
 
 class Footprint:
-    """Belongs to one data folder. `look` while jobs run, so that `left` knows who kept their networks."""
+    """Leftovers of one data folder. Call `look` while jobs run, so that `left` knows which processes keep networks."""
 
     def __init__(self, data_dir: Path) -> None:
         self._work = str(data_dir.resolve() / "work")
         self._database = data_dir / "server" / "danlu.db"
         self._own = os.readlink("/proc/self/ns/net")
         self._holders: dict[int, str] = {}
-        """Processes that were in a job's network or kept it alive, and when they began: numbers are used again."""
+        """Processes that were in a job's network or keep it alive, with their start times, because pids are reused."""
 
         self._named_before = _named_namespaces()
 
     def look(self) -> list[Process]:
-        """Return the processes of jobs that live now, and remember their networks."""
+        """Return the current processes of jobs, and remember which processes use their networks."""
         jobs = job_ids(self._database)
         networks = {pid: _networks(pid) for pid in _pids()}
         found = [process for process in (self._belongs(pid, jobs) for pid in networks) if process is not None]
@@ -46,7 +46,7 @@ class Footprint:
         return found
 
     def left(self) -> list[str]:
-        """Say what is still there of jobs that are all over: one sentence each."""
+        """Leftovers, assuming that all jobs have ended: one sentence each."""
         said = [f"process {item.pid} of {item.job or 'a task'}: {item.command}" for item in self.look()]
         for pid, began in self._holders.items():
             if began and _began(pid) == began:
@@ -58,7 +58,7 @@ class Footprint:
         return said
 
     def folders(self) -> list[str]:
-        """The folders of attempts that have not been removed: `<job>/<attempt>`."""
+        """Folders of attempts that still exist: `<job>/<attempt>`."""
         return sorted(f"{path.parent.name}/{path.name}" for path in Path(self._work).glob("*/*"))
 
     def _belongs(self, pid: int, jobs: set[str]) -> Process | None:
@@ -74,7 +74,7 @@ class Footprint:
         return None
 
     def _holds_a_file(self, pid: int) -> bool:
-        """The server itself has files below the work folder open for moments only, and is not a process of a job."""
+        """Whether a process has a file below the work folder open. Servers, which do so briefly, do not count."""
         if "danlu up" in _command(pid).replace("-m ", "") or pid == os.getpid():
             return False
         return any(link.startswith(f"{self._work}/") for link in _links(pid))
@@ -97,7 +97,7 @@ def _command(pid: int) -> str:
 
 
 def _began(pid: int) -> str:
-    """When the process began, in ticks since the machine did; empty when it is gone."""
+    """Start time of a process in ticks since boot; empty if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -122,7 +122,7 @@ def _links(pid: int) -> list[str]:
 def _networks(pid: int) -> set[str]:
     """The network namespaces that a process is in, or keeps alive by a descriptor."""
     found = {link for link in _links(pid) if _NET.fullmatch(link)}
-    with suppress(OSError):  # it ended meanwhile
+    with suppress(OSError):  # it has ended meanwhile
         found.add(os.readlink(f"/proc/{pid}/ns/net"))
     return found
 

@@ -1,4 +1,4 @@
-"""Jobs that go on when the test says so, not after some seconds."""
+"""Jobs that continue when the test lets them, instead of after some seconds."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ HOLD = 'until [ -e "$DANLU_CODE_DIR/go" ]; do sleep 0.05; done'
 """A line of a job's command that waits for `let_go`."""
 
 UNTIL_STOPPED = "sleep 3600"
-"""Outlives every test: if it is gone, it was ended."""
+"""A command that outlives every test: it only ends when it is stopped."""
 
 
 def let_go(work_dir: Path, job_id: str, *, attempt: int = 1, rank: int = 0) -> None:
-    """Let a task of an engine on this machine pass its HOLD. The task must have been started."""
+    """Let a task on this machine pass its HOLD. The task must have been started."""
     (work_dir / job_id / str(attempt) / str(rank) / "ml" / "code" / "go").touch()

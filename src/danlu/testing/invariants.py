@@ -1,4 +1,4 @@
-"""What must be true after every fault, read from the database and the machine and not from what the server says."""
+"""Invariants that hold after every fault. They are checked in the database and on the machine, not through the API."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ENDED_TASKS = {state.value for state in TASK_ENDS}
 
 
 def check_always(data_dir: Path, footprint: Footprint) -> None:
-    """Raise AssertionError unless what must be true at every moment is true now, whatever was killed."""
+    """Raise AssertionError if an invariant that must always hold is violated, whatever was killed."""
     with _reading(data_dir) as database:
         broken = [*_jobs_and_attempts(database), *_devices(database), *_ends(database), *_logs(database, data_dir)]
         broken += _drained(database)
@@ -30,9 +30,9 @@ def check_always(data_dir: Path, footprint: Footprint) -> None:
 
 
 def check_at_rest(data_dir: Path, footprint: Footprint) -> None:
-    """Raise AssertionError unless all jobs are over and nothing is left of them.
+    """Raise AssertionError unless all jobs have ended and nothing is left of them.
 
-    The last process of a task writes the record of its end before it goes, so it is given a moment.
+    Waits for leftovers to disappear, because the last process of a task records the end before it exits.
     """
     check_always(data_dir, footprint)
     with _reading(data_dir) as database:
@@ -51,7 +51,7 @@ def check_at_rest(data_dir: Path, footprint: Footprint) -> None:
 
 
 def _jobs_and_attempts(database: sqlite3.Connection) -> Iterator[str]:
-    """A job that lives has one attempt that does, its newest; a job that does not has none."""
+    """A live job has exactly one live attempt, its newest; other jobs have none."""
     live: dict[str, list[int]] = {}
     for row in _rows(database, "attempts"):
         if row["state"] in _LIVE_ATTEMPTS:
@@ -63,7 +63,7 @@ def _jobs_and_attempts(database: sqlite3.Connection) -> Iterator[str]:
 
 
 def _devices(database: sqlite3.Connection) -> Iterator[str]:
-    """Claims are those of live attempts, all of them, and no device is in two tasks."""
+    """Device claims are exactly those of live attempts, and no device is in two tasks."""
     given: dict[tuple[str, str, int], list[str]] = {}
     jobs = {row["id"]: row for row in _rows(database, "jobs")}
     live = {(row["job_id"], row["number"]) for row in _rows(database, "attempts") if row["state"] in _LIVE_ATTEMPTS}
@@ -91,7 +91,7 @@ def _drained(database: sqlite3.Connection) -> Iterator[str]:
 
 
 def _ends(database: sqlite3.Connection) -> Iterator[str]:
-    """Every job has a reason of the catalogue; what ended has an end that is not before its beginning."""
+    """Every job has a reason of the catalogue, and nothing ended before it began."""
     for row in _rows(database, "jobs"):
         if row["reason_code"] not in CATALOGUE or not row["reason_message"]:
             yield f"{row['id']} is {row['state']} for no reason of the catalogue: {row['reason_code']!r}"
@@ -115,7 +115,7 @@ def _ends(database: sqlite3.Connection) -> Iterator[str]:
 
 
 def _logs(database: sqlite3.Connection, data_dir: Path) -> Iterator[str]:
-    """What is called stored is in the files."""
+    """The files contain all bytes that the database lists."""
     files = LogFiles(data_dir / "server" / "logs")
     sizes: dict[tuple[str, int, int], int] = {}
     for row in _rows(database, "log_segments"):
@@ -131,7 +131,7 @@ def _logs(database: sqlite3.Connection, data_dir: Path) -> Iterator[str]:
 
 
 def _one_attempt_runs(footprint: Footprint) -> list[str]:
-    """The commands of one job that run on this machine are all of one attempt."""
+    """All running commands of a job on this machine are of one attempt."""
     running: dict[str, set[str]] = {}
     for process in footprint.look():
         if process.job:
@@ -144,7 +144,7 @@ def _is_over(row: sqlite3.Row) -> bool:
 
 
 def _keeps_its_folder(row: sqlite3.Row) -> bool:
-    """Results that could not be brought to the store stay where they are."""
+    """Whether the folder of an attempt is kept, because its output could not be uploaded."""
     return not row["is_output_complete"]
 
 
@@ -158,7 +158,7 @@ def _rows(database: sqlite3.Connection, table: str) -> list[Any]:
 
 @contextmanager
 def _reading(data_dir: Path) -> Iterator[sqlite3.Connection]:
-    """One moment of the database: everything that is read belongs together."""
+    """A read transaction of the database: everything is read from one snapshot."""
     path = data_dir / "server" / "danlu.db"
     assert os.path.exists(path), path
     with closing(sqlite3.connect(path, timeout=HANG_SECONDS, isolation_level=None)) as database:

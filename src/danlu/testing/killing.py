@@ -1,4 +1,4 @@
-"""`kill -9` of a server at random moments, while people use it."""
+"""`kill -9` of a server at random moments, under load."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from danlu.testing.waiting import wait_until
 class Killed(NamedTuple):
     num_kills: int
     num_early: int
-    """Kills before the server was up again."""
+    """Kills while the server was starting."""
 
     num_jobs: int
     num_repeated: int
-    """Submits that had to be sent again."""
+    """Submissions that had to be repeated."""
 
     seconds: float
 
@@ -36,12 +36,12 @@ def kill_under_load(
     load = Load(server, num_threads=num_threads, seed=seed)
     load.start()
     for number in range(num_kills):
-        # mostly in the middle of things; every fourth time while it is still coming up
+        # mostly while it is up; every fourth time while it is starting
         is_early = number % 4 == 3
         if is_early:
             server.kill()
             server.begin()
-        # a moment of the server's own time: on a busy machine it would else be killed before it did anything
+        # in CPU time of the server: on a busy machine it could otherwise be killed before it did anything
         moment = chance.uniform(0.1, 1.2) if is_early else server.cpu_seconds() + chance.uniform(0.05, 0.5)
         wait_until(lambda moment=moment: server.cpu_seconds() >= moment)  # type: ignore[misc]
         server.kill()

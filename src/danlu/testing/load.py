@@ -1,4 +1,4 @@
-"""Load for a server that is being hurt: people who submit, read and try again, and what they were promised."""
+"""Load for tests with faults: clients that submit, read logs and retry, and checks of what the server acknowledged."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CHATTY_TEXT = "".join(f"{number}\n" for number in range(100_000, 140_000)).encod
 
 @dataclass(frozen=True)
 class Kind:
-    """A job, and how it has to end whatever happens to the server."""
+    """A job, and how it must end whatever happens to the server."""
 
     name: str
     spec: dict[str, Any]
@@ -32,7 +32,7 @@ class Kind:
     reason: str
     num_attempts: int = 1
     logs: tuple[bytes, ...] = ()
-    """What every rank of the last attempt has written."""
+    """Expected log of every rank of the last attempt."""
 
 
 ONE_DEVICE = {"device": "npu:1"}
@@ -70,7 +70,7 @@ KINDS = (
 
 @dataclass
 class Load:
-    """Threads that submit until told to stop, each job until it is acknowledged; and one that reads logs."""
+    """Threads that submit jobs until `stop`, retrying each until it is acknowledged; and a thread that reads logs."""
 
     server: RunningServer
     num_threads: int = 2
@@ -80,10 +80,10 @@ class Load:
     """request_id -> job id and kind."""
 
     seen: dict[str, bytes] = field(default_factory=dict)
-    """Job id -> what a reader has been shown of the log of rank 0, first attempt."""
+    """Job id -> log of rank 0 in the first attempt, as far as it has been read."""
 
     num_repeated: int = 0
-    """Submits whose first try did not get an answer."""
+    """Submissions whose first try got no answer."""
 
     problems: list[str] = field(default_factory=list)
 
@@ -101,7 +101,7 @@ class Load:
             thread.start()
 
     def stop(self) -> None:
-        """End; what was begun is acknowledged first, so the server must be up."""
+        """Stop the threads. The server must be up, because pending submissions are completed first."""
         self._stop.set()
         for thread in self._threads:
             thread.join(timeout=HANG_SECONDS)
@@ -131,7 +131,7 @@ class Load:
             try:
                 with self.server.client() as client:
                     return ask(client)
-            except (Unavailable, StorageFull):  # the server is down for a moment, or has no room
+            except (Unavailable, StorageFull):  # the server is down, or a disk is full
                 return None
 
         job = wait_until(ask_once, self.server.said)
@@ -147,7 +147,7 @@ class Load:
                 try:
                     with self.server.client() as client:
                         text = b"".join(client.jobs.get(job_id).raw_log(0, attempt=1))
-                except DanluError:  # not begun yet, or the server is down
+                except DanluError:  # the attempt has not started, or the server is down
                     continue
                 before = self.seen.get(job_id, b"")
                 if not text.startswith(before[: len(text)]) or len(text) < len(before):
@@ -157,7 +157,7 @@ class Load:
 
 
 def check_promises(load: Load) -> None:
-    """Wait for all jobs, and raise AssertionError unless every acknowledged one came to its right end, once."""
+    """Wait for all jobs, and raise AssertionError unless each acknowledged job exists once and ended as expected."""
     assert not load.problems, "\n".join(load.problems)
     wanted = dict(load.acknowledged.values())
     assert len(wanted) == len(load.acknowledged), "two requests were answered with the same job"

@@ -1,7 +1,7 @@
-"""Several machines on one: a network namespace with an address each, joined by a bridge. Needs root and `ip`.
+"""Several simulated machines: a network namespace with an address each, joined by a bridge. Needs root and `ip`.
 
-Whatever runs on them is a descendant of one process, which ends all of it as soon as its standard input is closed:
-at the end of the test, or when the test itself is killed. The namespaces have no names and go with the processes.
+All processes on them are descendants of a keeper process, which kills them when its standard input is closed: at the
+end of the test, or when the test is killed. The namespaces have no names and end with the processes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from danlu.node.supervise.processes import descendants, processes
 NETWORK = "10.77.0."
 FIRST_HOST = 10
 SWITCH = "switch"
-"""The namespace that holds the bridge; its address is NETWORK + "1"."""
+"""The namespace with the bridge; its address is NETWORK + "1"."""
 
 
 def can_make_machines() -> bool:
@@ -33,10 +33,10 @@ def can_make_machines() -> bool:
 
 
 class Machines:
-    """A context: `run` executes on a machine, `enter` moves the calling thread to one, `cut` takes its cable out."""
+    """A context manager: `run` executes on a machine, `enter` moves the calling thread to one, `cut` disconnects it."""
 
     def __init__(self, names: Sequence[str], log: Path, *, network: str = NETWORK) -> None:
-        """`network`: how all addresses begin; the first machine is number 10."""
+        """`network`: prefix of all addresses; the first machine is number 10."""
         self.addresses = {name: f"{network}{FIRST_HOST + number}" for number, name in enumerate(names)}
         self._network = network
         self._log = log
@@ -55,25 +55,25 @@ class Machines:
 
     @property
     def keeper_pid(self) -> int:
-        """The process that everything descends from."""
+        """The keeper, of which all processes on the machines are descendants."""
         return self._keeper.pid
 
     def start(
         self, name: str, argv: Sequence[str], *, env: Mapping[str, str] | None = None, is_urgent: bool = False
     ) -> int:
-        """Start a process on a machine and return its pid; what it says goes into the log.
+        """Start a process on a machine and return its pid; its output goes to the log.
 
-        One that is urgent goes before all processes that are not, with what it starts, until `calm` is called.
+        `is_urgent`: it and its descendants get real-time priority, until `calm` is called.
         """
         asked = {"on": name, "argv": list(argv), "env": dict(env or os.environ), "is_urgent": is_urgent}
         return int(self._ask(asked)["pid"])
 
     def run(self, name: str, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> None:
-        """Run a command on a machine to its end. What it leaves in the background stays."""
+        """Run a command on a machine and wait for it. Its background processes continue."""
         self.wait(self.start(name, argv, env=env))
 
     def wait(self, pid: int) -> None:
-        """Wait for the end of what was started. Raise when it did not end well."""
+        """Wait for a process that `start` started. Raise RuntimeError if it failed."""
         code = self._ask({"wait": pid})["code"]
         if code != 0:
             raise RuntimeError(f"a process ended with {code}:\n{self._log.read_text(errors='replace')[-4000:]}")
@@ -82,12 +82,12 @@ class Machines:
         return f"/proc/{self._pids[name]}/ns/net"
 
     def within(self, name: str) -> tuple[str, ...]:
-        """What goes before a command that is to run on a machine."""
+        """Prefix of a command that runs it on a machine."""
         return ("nsenter", f"--net={self.namespace(name)}")
 
     @contextlib.contextmanager
     def enter(self, name: str) -> Iterator[None]:
-        """Move this thread, and what it starts, to a machine."""
+        """Move this thread, and processes that it starts, to a machine."""
         home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         there = os.open(self.namespace(name), os.O_RDONLY | os.O_CLOEXEC)
         linux.enter_namespace(there)
@@ -105,7 +105,7 @@ class Machines:
         self.run(SWITCH, ["ip", "link", "set", f"to-{name}", "up"])
 
     def processes(self, name: str) -> dict[int, str]:
-        """pid -> command line of everything that runs on a machine."""
+        """pid -> command line of all processes on a machine."""
         own = os.stat(self.namespace(name)).st_ino
         found = {}
         for pid, line in self.below().items():
@@ -115,21 +115,21 @@ class Machines:
         return found
 
     def end_all_on(self, name: str) -> None:
-        """Kill what runs on a machine. The machine itself stays."""
+        """Kill all processes on a machine. The machine itself stays."""
         for pid in self.processes(name):
             if pid not in self._pids.values():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
 
     def calm(self, name: str) -> None:
-        """Nothing on this machine is urgent any more."""
+        """Reset all processes on this machine to normal priority."""
         while urgent := [thread for pid in self.processes(name) for thread in _urgent_threads(pid)]:
             for thread in urgent:
                 with contextlib.suppress(ProcessLookupError):
                     os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
 
     def below(self) -> dict[int, str]:
-        """pid -> command line of everything on all machines, also what has moved to a network of its own."""
+        """pid -> command line of all processes on all machines, including those in other network namespaces."""
         found = {}
         for pid in descendants(self._keeper.pid, processes()):
             with contextlib.suppress(OSError):
@@ -152,9 +152,9 @@ class Machines:
 
 
 def _keep(network: str, names: Sequence[str]) -> None:
-    """The process that everything descends from."""
+    """Main function of the keeper."""
     for told in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(told, lambda *_: None)  # whoever ends the tests ends it too: it goes when its input is closed
+        signal.signal(told, lambda *_: None)  # a signal to the tests reaches it too: it ends when its input is closed
     linux.adopt_orphans()
     linux.unshare(linux.CLONE_NEWNET)
     pids = {SWITCH: os.getpid()}
@@ -209,7 +209,7 @@ def _answer(request: dict[str, Any], pids: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _be_urgent() -> None:
-    """Where this is not allowed, as in some containers, it takes its turn like the others."""
+    """Get real-time priority if possible; some containers do not allow it."""
     with contextlib.suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
 
@@ -222,7 +222,7 @@ def _urgent_threads(pid: int) -> list[int]:
 
 
 def _end_all() -> None:
-    """Kill until nobody is left: whoever is killed leaves its children to this process."""
+    """Kill all descendants. Repeated, because children of a killed process become children of this one."""
     while alive := descendants(os.getpid(), processes()):
         for pid in alive:
             with contextlib.suppress(ProcessLookupError):

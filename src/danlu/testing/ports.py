@@ -1,4 +1,4 @@
-"""Ports for servers of a test that cannot be told to choose one themselves."""
+"""Ports for test servers that cannot choose a free one themselves."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def free_port() -> int:
-    """A port that nobody listens on, outside of those that the kernel gives to connections.
+    """A free port outside of the kernel's range for outgoing connections.
 
-    One of those would be given away again before the server listens: tests make thousands of connections.
+    Tests open thousands of connections, so a port in that range could be taken before the server listens.
     """
     end = int(RANGE.read_text().split()[0]) if RANGE.exists() else 32_768
     chance = random.SystemRandom()

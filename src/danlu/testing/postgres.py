@@ -1,4 +1,4 @@
-"""A real PostgreSQL in a folder of its own, for tests and benchmarks. It ends with the program that started it."""
+"""A real PostgreSQL server in its own folder, for tests and benchmarks. It ends with the program that started it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import psycopg
 from danlu.testing.waiting import HANG_SECONDS, wait_until
 
 _USERS = ("postgres", "nobody")
-"""PostgreSQL does not run as root; these are asked instead."""
+"""Users that run PostgreSQL when the tests run as root, which PostgreSQL refuses."""
 
 _SETTINGS = {
     "listen_addresses": "",
@@ -40,7 +40,7 @@ class Postgres:
         return f"postgresql+psycopg://danlu@/{database}?host={self._folder}"
 
     def make(self, template: str | None = None) -> str:
-        """Make a database, empty or as the template is, and return its URL. Nobody may be connected to the template."""
+        """Create a database, empty or as a copy, and return its URL. There must be no connections to the template."""
         name = f"d{uuid.uuid4().hex}"
         copied = f" TEMPLATE {template} STRATEGY file_copy" if template else ""
         self._run(f"CREATE DATABASE {name}{copied}")
@@ -55,12 +55,12 @@ class Postgres:
 
 
 def name_in(url: str) -> str:
-    """The database's name in its URL."""
+    """Name of the database in a URL."""
     return url.partition("?")[0].rpartition("/")[2]
 
 
 def find_binaries() -> Path | None:
-    """Where PostgreSQL's programs are; Debian keeps them off the path."""
+    """Folder of PostgreSQL's programs, which Debian does not add to PATH."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]))
     if found:
         return found[-1].parent
@@ -70,7 +70,7 @@ def find_binaries() -> Path | None:
 
 @contextmanager
 def running_postgres() -> Iterator[Postgres]:
-    """Start a server that sorts text as people do and not as bytes are: what depends on the order shows itself."""
+    """Start a server whose collation is not by bytes, so that tests find code that depends on the order."""
     binaries = find_binaries()
     if binaries is None:
         raise RuntimeError("PostgreSQL is not installed; scripts/system-packages.sh tests installs it")
@@ -120,7 +120,7 @@ def running_postgres() -> Iterator[Postgres]:
             _wait_for(folder, process)
             yield Postgres(folder)
         finally:
-            process.send_signal(signal.SIGQUIT)  # at once: nothing is to be kept
+            process.send_signal(signal.SIGQUIT)  # immediate shutdown: no data is kept
             process.wait(timeout=HANG_SECONDS)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -134,7 +134,7 @@ def _unprivileged() -> pwd.struct_passwd | None:
 
 
 def _wait_for(folder: Path, process: subprocess.Popen[bytes]) -> None:
-    # the last line of the lock file is written when connections are taken
+    # the last line of the lock file is written when the server accepts connections
     lock = folder / "data" / "postmaster.pid"
 
     def is_ready() -> bool:

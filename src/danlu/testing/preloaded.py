@@ -41,14 +41,14 @@ IMPORTED = (
 
 
 class Forked:
-    """A server, as subprocess.Popen would have it. Its exit code is not known."""
+    """A forked server, with the interface of subprocess.Popen. Its exit code is not known."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self._descriptor: int | None
         try:
             self._descriptor = os.pidfd_open(pid)
-        except ProcessLookupError:  # it has ended already
+        except ProcessLookupError:  # it has already ended
             self._descriptor = None
 
     def poll(self) -> int | None:
@@ -71,10 +71,10 @@ class Forked:
 
 
 class Preloaded:
-    """The process that forks. It ends with whoever started it."""
+    """The process that forks servers. It ends with its parent."""
 
     def __init__(self) -> None:
-        # its name is that of every server which comes of it
+        # servers that it forks keep its command line
         command = [sys.executable, "-m", __name__, "danlu", "up"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
@@ -93,7 +93,7 @@ _state: dict[str, Preloaded | None] = {}
 
 
 def turn_on() -> None:
-    """From now on servers of this process are forked."""
+    """Fork all servers that this process starts from now on."""
     _state["preloaded"] = None
 
 
@@ -104,7 +104,7 @@ def turn_off() -> None:
 
 
 def fork(words: list[str], env: dict[str, str], *, output: str) -> Forked | None:
-    """Start a server; None where it has to be started anew, because its environment changes what is loaded."""
+    """Fork a server; None if it needs a new process, because its environment changes what is loaded."""
     is_other = env.get("PYTHONPATH") != os.environ.get("PYTHONPATH")
     if "preloaded" not in _state or "LD_PRELOAD" in env or is_other:
         return None
@@ -113,8 +113,8 @@ def fork(words: list[str], env: dict[str, str], *, output: str) -> Forked | None
 
 
 def _next_server() -> dict[str, Any] | None:
-    """Fork for every line; return in the child what it is to be, and None when there are no more lines."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how they ended
+    """Fork for each line of the input; return the request in the child, and None at the end of the input."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # exit codes are not needed
     for line in sys.stdin:
         pid = os.fork()
         if pid == 0:
@@ -139,7 +139,7 @@ def _migrated() -> bytes:
 
 
 def _lay_database(words: list[str], template: bytes) -> None:
-    """Put it where a first start would make one."""
+    """Copy the database to where a first start would create it."""
     folder = Path(words[words.index("--data-dir") + 1]) / "server"
     if not (folder / "danlu.db").exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -147,7 +147,7 @@ def _lay_database(words: list[str], template: bytes) -> None:
 
 
 def _become(request: dict[str, Any]) -> None:
-    """Be what `python -m danlu` with these words would be."""
+    """Turn this process into `python -m danlu` with these arguments."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     output = os.open(request["output"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     for source, target in ((nothing, 0), (output, 1), (output, 2)):

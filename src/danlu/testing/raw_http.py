@@ -1,4 +1,4 @@
-"""HTTP by hand: for clients that do not read, do not finish what they say, or say it slowly."""
+"""Raw HTTP, for clients that do not read responses, send incomplete requests, or send slowly."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ TCP_ESTABLISHED = 1
 
 
 class RawConnection:
-    """One connection to a server, whose bytes the test writes."""
+    """A connection to a server on which the test sends raw bytes."""
 
     def __init__(self, url: str, *, receive_bytes: int | None = None, source: str | None = None) -> None:
-        """`receive_bytes`: what the kernel takes for this side while nobody reads. `source`: an address of ours."""
+        """`receive_bytes`: size of the receive buffer. `source`: local address."""
         address = urlsplit(url)
         self._host = address.netloc
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -41,20 +41,20 @@ class RawConnection:
         self._socket.sendall(data)
 
     def send_chunk(self, data: bytes) -> None:
-        """A piece of a body whose length was not announced; an empty one ends it."""
+        """Send a piece of a chunked body; an empty one ends it."""
         self.send(b"%x\r\n%b\r\n" % (len(data), data))
 
     def wait_seconds(self, seconds: float) -> None:
-        """How long to wait for an answer from now on; then TimeoutError is raised."""
+        """Set the timeout for responses, after which TimeoutError is raised."""
         self._socket.settimeout(seconds)
 
     def is_cut(self) -> bool:
-        """Whether the server has given the connection up, which is known without reading what it sent before."""
+        """Whether the server has closed the connection. Does not read what it sent before."""
         state = self._socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
         return state != TCP_ESTABLISHED
 
     def status(self) -> int:
-        """Read the head of the answer. Raise ConnectionError when there is none."""
+        """Read the head of the response and return its status. Raise ConnectionError if there is none."""
         return self.head()[0]
 
     def head(self) -> tuple[int, dict[str, str]]:
@@ -66,7 +66,7 @@ class RawConnection:
         return int(first.split()[1]), {name.strip().lower(): value.strip() for name, _, value in pairs}
 
     def answer(self) -> tuple[int, dict[str, str], Any]:
-        """Status, headers and JSON of an answer that says how long it is."""
+        """Status, headers and JSON of a response with a Content-Length."""
         status, headers = self.head()
         size = int(headers["content-length"])
         while len(self._rest) < size:
@@ -75,7 +75,7 @@ class RawConnection:
         return status, headers, json.loads(body)
 
     def read_until(self, text: bytes) -> bytes:
-        """Read until this was seen; return all up to it."""
+        """Read up to and including this text; return it all."""
         while text not in self._rest:
             self._rest += self._more()
         found, _, self._rest = self._rest.partition(text)
@@ -110,7 +110,7 @@ class RawConnection:
 
 
 def unchunked(data: bytes) -> bytes:
-    """The body of an answer that came in chunks; as much of it as is there."""
+    """The body of a chunked response, as far as it has been received."""
     body = bytearray()
     while b"\r\n" in data:
         size, _, data = data.partition(b"\r\n")

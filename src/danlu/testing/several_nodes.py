@@ -1,4 +1,4 @@
-"""A real server with several nodes on one machine: commands are run for real, wherever they were placed."""
+"""A real server with several simulated nodes on one machine, on which commands really run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PLUGIN = "[danlu.engines]\nsimulated = danlu.testing.simulated:SimulatedEngine\n
 
 
 def server_with_nodes(folder: Path, num_nodes: int) -> RunningServer:
-    """Not started yet. Its engine is added as anybody adds one: by the entry point of a package on its path."""
+    """A server, not started yet. Its engine is a plugin: the entry point of a package on its path."""
     package = folder / "plugin" / "danlu_simulated-1.dist-info"
     package.mkdir(parents=True)
     (package / "METADATA").write_text("Metadata-Version: 2.1\nName: danlu-simulated\nVersion: 1\n")

@@ -1,7 +1,7 @@
-"""An engine with as many nodes as one likes, for measurements of the server and its scheduler.
+"""An engine with any number of nodes, to measure the server and its scheduler.
 
-A command that is nothing but `sleep SECONDS` is not run: it takes that long in simulated time, which may pass faster
-than real time. Any other command is run for real on this machine, wherever it was placed.
+A command `sleep SECONDS` is simulated, in a time that may pass faster than real time. Any other command really runs on
+this machine, whatever its node.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from danlu.spec.devices import Device
 from danlu.spec.states import TaskState
 
 NUM_NODES, SPEED = "DANLU_SIMULATED_NODES", "DANLU_SIMULATED_SPEED"
-"""Variables that say how many nodes there are, and how many simulated seconds a second has."""
+"""Variables with the number of nodes, and the number of simulated seconds per second."""
 
 SIGTERM_CODE = 128 + 15
 
@@ -32,13 +32,13 @@ class _Task:
     begun_at: float
     ends_at: float
     running: Observation
-    """What is true of it until it ends."""
+    """Its observation until it ends."""
 
     stopped_at: float | None = None
 
 
 class SimulatedEngine(LocalEngine):
-    """Of a simulated task there are no files, so that its log and what it uses are empty."""
+    """Simulated tasks have no files, so their logs and usage are empty."""
 
     name: ClassVar[str] = "simulated"
 
@@ -48,7 +48,7 @@ class SimulatedEngine(LocalEngine):
         return cls(settings, num_nodes=num_nodes, speed=speed)
 
     def __init__(self, settings: EngineSettings, *, num_nodes: int, speed: float = 1.0) -> None:
-        """The nodes are like this machine, with eight NPUs each where it has no devices."""
+        """Nodes are copies of this machine, with eight simulated NPUs each if it has no devices."""
         super().__init__(settings)
         self._speed = speed
         self._begun = time.monotonic()
@@ -127,7 +127,7 @@ class SimulatedEngine(LocalEngine):
 
 
 def _seconds(task: TaskPlan) -> float | None:
-    """How long a simulated command takes; None for one that is run for real."""
+    """Duration of a simulated command; None for one that really runs."""
     words = task.command[-1].split() if task.command[:-1] in (("/bin/bash", "-c"), ("/bin/sh", "-c")) else task.command
     if len(words) != 2 or words[0] != "sleep":
         return None

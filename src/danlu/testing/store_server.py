@@ -1,4 +1,4 @@
-"""A store in memory behind the few routes that a stager uses. Real HTTP on loopback; for tests only."""
+"""A store in memory with the routes that a stager uses. Real HTTP on loopback; for tests only."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE = 100
 
 @dataclass
 class StoreServer:
-    """Objects and blobs, and a server that can go away and come back on the same port."""
+    """Objects and blobs, and a server that can be stopped and restarted on the same port."""
 
     token: str = "a-token"
     objects: dict[str, bytes] = field(default_factory=dict)
@@ -31,13 +31,13 @@ class StoreServer:
     trees: dict[str, Tree] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
     fail_after_bytes: int | None = None
-    """Break off an answer after so many bytes, once."""
+    """Interrupt one response after this many bytes."""
 
     tells_digests: bool = False
-    """Whether answers tell the SHA-256 of objects."""
+    """Whether responses contain the SHA-256 of objects."""
 
     refused: set[str] = field(default_factory=set)
-    """`bucket/key` of objects that it does not take."""
+    """`bucket/key` of objects that it rejects."""
 
     host: str = "127.0.0.1"
     port: int = 0
@@ -65,7 +65,7 @@ class StoreServer:
         return tree.digest
 
     def come(self) -> None:
-        """Begin to answer."""
+        """Start the server."""
         store = self
 
         class Handler(_Handler):
@@ -76,7 +76,7 @@ class StoreServer:
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
     def go(self) -> None:
-        """Stop answering; connections are refused until `come`."""
+        """Stop the server; connections are refused until `come`."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
@@ -98,7 +98,7 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client that is killed mid-way is part of the tests."""
+        """Ignore errors of connections: some tests kill clients."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -178,7 +178,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(200, b"{}")
 
     def log_message(self, format: str, *args: object) -> None:
-        """Quiet: `requests` has it."""
+        """Print nothing: `requests` has all requests."""
 
     def _checked(self) -> str | None:
         self.state.requests.append(f"{self.command} {self.path}")

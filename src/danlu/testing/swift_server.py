@@ -1,6 +1,6 @@
 """OpenStack Swift with its S3 API in one process, for tests: `python -m danlu.testing.swift_server FOLDER PORT`.
 
-One account, one disk, one replica; the account's key pair comes in the environment. Needs `pip install swift`.
+One account, one disk, one replica; the account's key pair is read from the environment. Needs `pip install swift`.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _save_ring(file: Path, port: int) -> None:
 
 
 def make_cache(global_conf: dict[str, str], **conf: str) -> Callable[[App], App]:  # noqa: ARG001
-    """A paste filter that stands for memcached."""
+    """A paste filter that replaces memcached."""
     cache = _Cache()
 
     def wrap(app: App) -> App:
@@ -118,7 +118,7 @@ def make_cache(global_conf: dict[str, str], **conf: str) -> Callable[[App], App]
 
 
 class _Cache:
-    """The calls of Swift's memcached client, in this process."""
+    """Replacement of Swift's memcached client, in memory."""
 
     def __init__(self) -> None:
         self._values: dict[str, Any] = {}

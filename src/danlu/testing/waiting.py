@@ -1,6 +1,6 @@
-"""How tests wait: until something is true, never until time has passed.
+"""How tests wait: for a condition, never for a time.
 
-A limit in seconds measures the machine that the test runs on. The only one here ends a test that hangs.
+A limit in seconds would depend on the speed of the machine. The only one here ends a test that hangs.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 HANG_SECONDS = 300.0
-"""More than anything takes on a machine with ten times as much work as it has cores: whoever waits longer hangs."""
+"""Timeout of a test that hangs: longer than any wait on a machine with ten times as many busy processes as cores."""
 
 FIRST_PAUSE_SECONDS = 0.005
 LONGEST_PAUSE_SECONDS = 0.1
@@ -24,9 +24,9 @@ def wait_until(
     *,
     longest_pause_seconds: float = LONGEST_PAUSE_SECONDS,
 ) -> Found:
-    """Call `find` until it returns something true, and return that. The pauses grow, so that a long wait is cheap.
+    """Call `find` until it returns a true value, and return that. The pauses grow, so that a long wait is cheap.
 
-    `describe` says what is there instead, for the test that hangs.
+    `describe` returns the actual state, for the error message.
     """
     hangs_at = time.monotonic() + HANG_SECONDS
     pause = min(FIRST_PAUSE_SECONDS, longest_pause_seconds)
