@@ -1,4 +1,4 @@
-"""Runs and artifacts in your training script: offline first, and never in training's way.
+"""Runs and artifacts in a training script: offline first, and without slowing the training.
 
     from danlu import track
 
@@ -9,8 +9,8 @@
     run.mark_output(model)
     run.finish()
 
-Everything goes to a journal on disk; a process of its own brings it to the server when there is one, and
-`danlu sync` does so later. A problem of the tracker is one warning, never an exception.
+Everything is written to a journal on disk. A separate process uploads it while a server is reachable; `danlu sync` does
+so later. A problem of tracking is one warning, never an exception.
 """
 
 from __future__ import annotations

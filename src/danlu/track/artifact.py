@@ -1,4 +1,4 @@
-"""An artifact in the training process. Making one returns at once, and raises nothing that could end the training."""
+"""An artifact in the training process. Its methods, except `upload` and `download`, never block or raise."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _FINISH = "finish()"
 
 
 class Artifact:
-    """What `track.artifact` and `track.load_artifact` return."""
+    """The result of `track.artifact` and `track.load_artifact`."""
 
     def __init__(self, header: Mapping[str, Any], folder: Optional[str], *, lost: str = "") -> None:
-        """Without a folder it is silent: nothing is written. `lost` says why, if it should not be."""
+        """Without a folder it is silent: nothing is written. `lost`: why, when that is not intended."""
         self.id = str(header["artifact"])
         self.name = str(header["name"])
         self.path = folder or os.devnull
-        """The folder of this artifact on this machine; `danlu sync` takes it."""
+        """Folder of this artifact on this machine, for `danlu sync`."""
 
         self.version: Optional[int] = header.get("version")
-        """The number that the server has given; None before it is uploaded."""
+        """Assigned by the server; None before the upload."""
 
         self._header = dict(header)
         self._folder = folder
@@ -42,7 +42,7 @@ class Artifact:
         self._files: set[str] = set()
         self._references: set[str] = set()
         self._failed: dict[str, str] = {}
-        """Call -> why it did not work. While there is one, the artifact is incomplete and is not sent."""
+        """Call -> error. While there is any, the artifact is incomplete and is not sent."""
 
         self._lost = lost
         self._lock = threading.Lock()
@@ -51,20 +51,20 @@ class Artifact:
     # what is in it
 
     def add_file(self, file: PathText, path: Optional[str] = None) -> Artifact:
-        """Add a file as it is now: what is written to it later does not change the artifact.
+        """Add a file in its current state: later writes to it do not change the artifact.
 
-        `path` is what it is called in the artifact; one that ends in `/` is a folder. A problem is one warning, and
-        the artifact is not sent until the same call has worked.
+        `path` is its path in the artifact; a trailing `/` makes it a folder. A problem is one warning, and the artifact
+        is not sent until the same call has succeeded.
         """
         local = os.fspath(file)
         self._quietly(_call("add_file", local, path), lambda: self._add(local, place(local, path)))
         return self
 
     def add_dir(self, folder: PathText, path: Optional[str] = None, *, ignore: Sequence[str] = ()) -> Artifact:
-        """Add all that is below a folder, under its own name or `path`. Links are followed, empty folders are kept.
+        """Add the content of a folder, under its own name or `path`. Symlinks are followed, empty folders are kept.
 
-        `ignore` has patterns such as `*.tmp`. What cannot be kept (a broken link, a fifo) is one warning, and the
-        artifact is not sent: it would be a part of the folder.
+        `ignore` has patterns such as `*.tmp`. Unsupported files (a broken symlink, a fifo) are one warning, and the
+        artifact is not sent, because it would be incomplete.
         """
         top = os.path.abspath(os.fspath(folder))
 
@@ -90,7 +90,7 @@ class Artifact:
         size: Optional[int] = None,
         checksum: Optional[str] = None,
     ) -> Artifact:
-        """Record something that stays where it is, such as `s3://bucket/data/`. It is not read."""
+        """Add a reference to an external object, such as `s3://bucket/data/`. It is not read."""
 
         def add() -> None:
             where = (path or uri.rstrip("/").rpartition("/")[2]).strip("/")
@@ -124,7 +124,7 @@ class Artifact:
 
     @property
     def aliases(self) -> list[str]:
-        """Names such as `best` under which the version is found; another version that had one loses it."""
+        """Names such as `best` for this version. They are removed from other versions."""
         return list(self._header.get("aliases") or ())
 
     @aliases.setter
@@ -134,10 +134,10 @@ class Artifact:
     # its way
 
     def finish(self) -> None:
-        """Mark it complete: the companion, the job's stager or `danlu sync` uploads it. A second call does nothing.
+        """Mark it as complete: the companion, the job's stager or `danlu sync` uploads it. A second call does nothing.
 
-        An artifact of which something could not be added stays unfinished: it is kept here, and never sent as if it
-        were whole. One warning tells that.
+        If something could not be added, it stays unfinished: it is kept here and never sent as if it were complete. One
+        warning reports that.
         """
         if self._is_sealed:
             return
@@ -149,12 +149,12 @@ class Artifact:
             warn_once(f"artifact {self.id} incomplete", told)
             return
         self._quietly(_FINISH, lambda: self._write({"sealed": time.time()}))
-        if _FINISH not in self._failed:  # else the end of the process tries again
+        if _FINISH not in self._failed:  # otherwise the end of the process tries again
             self._is_sealed = True
             ending.forget_artifact(self)
 
     def upload(self, timeout_seconds: float = UPLOAD_SECONDS) -> bool:
-        """Finish it, bring it to the server now, and wait. Say whether it is there; if not, one warning tells why."""
+        """Finish it, upload it now, and wait. Return whether it is on the server; if not, one warning tells why."""
         from danlu.track.uploading import order
 
         self.finish()
@@ -170,7 +170,7 @@ class Artifact:
         return False
 
     def download(self, folder: PathText = ".", timeout_seconds: float = UPLOAD_SECONDS) -> str:
-        """Bring its files below a folder, and return the folder. Raise OSError when that cannot be done."""
+        """Download its files into a folder, and return the folder. Raise OSError when that fails."""
         from danlu.track.uploading import order
 
         target = os.path.abspath(os.fspath(folder))
@@ -187,24 +187,24 @@ class Artifact:
     # below: for this package
 
     def begin(self) -> None:
-        """Write the record's first line, and look after the end of the process."""
+        """Write the first line of the record, and handle the end of the process."""
         if self._folder is not None:
             drafts.begin_record(self._folder, self._header)
             ending.remember_artifact(self)
 
     def go_on(self, draft: drafts.Draft) -> None:
-        """Take over what an earlier process has written; nothing is written."""
+        """Take over the state from an earlier process; nothing is written."""
         self._files, self._references = set(draft.files), set(draft.references)
         self._failed = dict(draft.incomplete)
         self._is_sealed = draft.is_sealed
 
     def loaded(self, folder: str) -> None:
-        """Where links of an artifact that is on the server are kept, once there is one."""
+        """Set the folder in which links of an uploaded artifact are recorded."""
         self._is_sealed = True
         self._links_folder = folder
 
     def link(self, run: Run, kind: str) -> None:
-        """Note that a run has read or made it."""
+        """Record that a run has read or produced it."""
         values = {"link": drafts.Link(run.id, kind, os.path.abspath(run.path))._asdict()}
         if self._links_folder is not None:
             if drafts.read_draft(self._links_folder) is None:
@@ -217,7 +217,7 @@ class Artifact:
             drafts.add_line(self._folder, values)
 
     def after_fork(self) -> None:
-        """In a child: be silent. The record is the parent's."""
+        """In a forked child: become silent. The record belongs to the parent."""
         self._folder = None
         self._is_sealed = True
 
@@ -246,7 +246,7 @@ class Artifact:
             drafts.add_line(self._folder, values)
 
     def _quietly(self, what: str, do: Any) -> None:
-        """Whatever is wrong, training goes on."""
+        """Run `do`; turn any exception into a warning."""
         try:
             do()
         except Exception as error:
@@ -258,7 +258,7 @@ class Artifact:
 
 
 def place(local: str, path: Optional[str]) -> str:
-    """What a file or folder is called in an artifact."""
+    """Return the path of a file or folder in the artifact."""
     own = os.path.basename(os.path.abspath(local))
     if path is None:
         return own

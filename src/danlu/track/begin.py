@@ -1,4 +1,4 @@
-"""`track.start` and `track.load`: a run begins, or goes on."""
+"""`track.start` and `track.load`: start or continue a run."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from danlu.track.warn import warn_once
 from danlu.track.writer import Writer
 
 SWITCH = "DANLU_TRACK"
-"""Environment: `on` (as if unset), `offline` (nothing is sent), `off` (nothing is written)."""
+"""Environment variable: `on` (default), `offline` (nothing is sent), `off` (nothing is written)."""
 
 SET_FIELDS = ("labels", "name", "folder", "description")
-"""What a script may have set after the start."""
+"""Fields that a script may set after the start."""
 
 _counts: dict[str, int] = {}
 
@@ -45,13 +45,13 @@ def start(  # noqa: PLR0913 - each says one thing about a run, by name
     project: Optional[str] = None,
     dir: Union[str, Path, None] = None,
 ) -> Run:
-    """Begin a run and return it. Never raises: what does not work is one warning, and the run is silent.
+    """Start a run. Never raises: a problem is one warning, and the run is silent.
 
-    `hparams` is a mapping, an `argparse.Namespace`, a data class, or any other object with attributes.
-    `group` is a word that several runs share, `parent` the run (or its id) that this one is a part of; both are shown.
-    `folder` and `project` are where the server puts it, `dir` where its files lie here (`.danlu/runs`). Ranks other
-    than 0 get a silent run; with `all_ranks` each has a run of its own, called `NAME-rank3`. Inside a job, an attempt
-    that follows another goes on with the same run, as a newer branch.
+    `hparams` is a mapping, an `argparse.Namespace`, a data class, or any other object with attributes. `group` is a
+    name that several runs share, `parent` the run (or its id) that this one is part of; both are shown. `folder` and
+    `project` say where the server puts the run, `dir` where its files are stored here (`.danlu/runs`). Ranks other than
+    0 get a silent run; with `all_ranks` each has its own run, named `NAME-rank3`. Inside a job, later attempts continue
+    the same run as a newer branch.
     """
     warn.forget()
     environ = os.environ
@@ -87,9 +87,9 @@ def start(  # noqa: PLR0913 - each says one thing about a run, by name
 
 
 def load(path: Union[str, Path], *, dir: Union[str, Path, None] = None) -> Run:
-    """Go on with a run of this machine: its folder, or its id. Points of the new branch supersede those of the old.
+    """Continue a run of this machine, given by folder or id. Points of the new branch supersede those of the old.
 
-    Raises FileNotFoundError when there is no such run: to begin another one instead would hide the mistake.
+    Raises FileNotFoundError when there is no such run: starting another one would hide the mistake.
     """
     if rank_of(os.environ) != 0 or os.environ.get(SWITCH) == "off":
         return SilentRun(os.path.basename(os.fspath(path)))
@@ -124,7 +124,8 @@ def _open(header: dict[str, Any], home: str) -> Run:
 
 
 def _run_id(name: str, job: Optional[str]) -> str:
-    """Random; but inside a job made from the job and the name, so that its next attempt finds the same run."""
+    """Return a random id. Inside a job, derive it from job and name, so that the next attempt continues the same
+    run."""
     if job is None:
         return journal.new_run_id()
     _counts[name] = _counts.get(name, 0) + 1

@@ -30,9 +30,9 @@ def artifact(
     project: Optional[str] = None,
     dir: Union[str, Path, None] = None,
 ) -> Artifact:
-    """Begin an artifact: add files, mark it as a run's output, and it becomes the next version of its name.
+    """Start an artifact: after adding files and marking it as a run's output, it becomes the next version of its name.
 
-    Never raises: what does not work is one warning, and the artifact is silent. Ranks other than 0 get a silent one.
+    Never raises: a problem is one warning, and the artifact is silent. Ranks other than 0 get a silent artifact.
     """
     header: dict[str, Any] = {"artifact": new_artifact_id(), "name": str(name)}
     if os.environ.get(SWITCH) == "off" or rank_of(os.environ) != 0:
@@ -58,10 +58,10 @@ def artifact(
 def load_artifact(
     ref: Union[str, Path], *, project: Optional[str] = None, dir: Union[str, Path, None] = None
 ) -> Artifact:
-    """Find an artifact: `name:3`, `name` or `name:latest`, `name:best`, its id, or its folder on this machine.
+    """Find an artifact by `name:3`, `name` or `name:latest`, `name:best`, its id, or its folder on this machine.
 
-    Raises FileNotFoundError when there is none and ConnectionError when the server cannot be asked: to train without
-    what was asked for would hide the mistake. Works on every rank.
+    Raises FileNotFoundError when there is none and ConnectionError when the server cannot be reached: training without
+    the requested artifact would hide the mistake. Works on every rank.
     """
     from danlu.track.uploading import order
 

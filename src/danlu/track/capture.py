@@ -1,4 +1,4 @@
-"""What a run notes about where it runs. The slow parts (packages, git) are looked up by the companion."""
+"""Capture the environment of a run. The companion does the slow parts (packages, git)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from danlu.track.processes import this_process
 
 MAX_DIFF_BYTES = 256 << 10
 MAX_RECORD_BYTES = 512 << 10
-"""Of the diff as JSON; a frame of the journal has 1 MiB, and packages are in it too."""
+"""Of the diff as JSON: a journal frame holds 1 MiB, including the packages."""
 
 MAX_PACKAGES = 1000
 GIT_SECONDS = 20.0
 
 
 def environment() -> dict[str, Any]:
-    """What costs nothing: command, folder, machine, Python."""
+    """Capture what is cheap: command, folder, machine, Python."""
     process = this_process()
     return {
         "command": [word[:2000] for word in [*_interpreter(), *sys.argv][:100]],
@@ -41,7 +41,7 @@ def environment() -> dict[str, Any]:
 
 
 def packages(search: Iterable[str]) -> dict[str, str]:
-    """Installed packages and their versions, found along these folders."""
+    """Return installed packages and their versions, found in these folders."""
     from importlib.metadata import distributions
 
     found: dict[str, str] = {}
@@ -50,13 +50,13 @@ def packages(search: Iterable[str]) -> dict[str, str]:
             name = one.metadata["Name"]
             if name and len(found) < MAX_PACKAGES:
                 found.setdefault(str(name), str(one.version))
-        except Exception:  # a broken package says nothing about itself
+        except Exception:  # skip broken packages
             continue
     return dict(sorted(found.items(), key=lambda item: item[0].lower()))
 
 
 def git(folder: str) -> dict[str, Any]:
-    """Commit, branch and what differs from it; empty outside of a repository."""
+    """Return commit, branch and diff; empty outside a repository."""
     commit = _git(folder, "rev-parse", "HEAD").strip()
     if not commit:
         return {}
@@ -74,7 +74,7 @@ def git(folder: str) -> dict[str, Any]:
 
 
 def _fitting(text: str) -> str:
-    """As much of it as fits into a record: there, a letter beyond ASCII has six bytes."""
+    """Truncate the text to the record's limit: as JSON, a non-ASCII character needs six bytes."""
     shown = text[:MAX_DIFF_BYTES]
     while len(json.dumps(shown)) > MAX_RECORD_BYTES:
         shown = shown[: len(shown) // 2]
@@ -82,12 +82,12 @@ def _fitting(text: str) -> str:
 
 
 def without_password(url: str) -> str:
-    """The address without the user and the password or token that may stand before the host."""
+    """Remove user and password or token from a URL."""
     return re.sub(r"^([a-z+]+://)[^/@]*@", r"\1", url)
 
 
 def job(environ: Mapping[str, str]) -> dict[str, Any]:
-    """The Danlu job around this process; nulls outside of one."""
+    """Return the Danlu job of this process; nulls outside a job."""
     attempt = environ.get("DANLU_ATTEMPT", "")
     return {"job": environ.get("DANLU_JOB_ID") or None, "attempt": int(attempt) if attempt.isdigit() else None}
 

@@ -1,4 +1,4 @@
-"""How a run ends when nobody calls `finish`: the script ran to its end, raised, called `sys.exit`, or forked."""
+"""End runs for which nobody calls `finish`: the script ends, raises, calls `sys.exit`, or forks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _failure: Optional[BaseException] = None
 
 
 class _Exit(SystemExit):
-    """What `sys.exit` raises. It notices that nobody has caught it: then no code of Python is there when it goes."""
+    """Raised by `sys.exit`. When it is deleted without a Python caller on the stack, it was not caught."""
 
     def __del__(self) -> None:
         global _failure  # noqa: PLW0603
@@ -37,7 +37,7 @@ def remember(run: Run) -> None:
 
 
 def remember_artifact(artifact: Artifact) -> None:
-    """Finish this artifact when the process ends well; what an exception interrupted may not be all of it."""
+    """Finish this artifact when the process ends normally; after an exception it may be incomplete."""
     _open.append(artifact)
     _prepare()
 
@@ -75,12 +75,12 @@ def forget(run: Run) -> None:
 
 
 def newest() -> Optional[Run]:
-    """The run that was started last in this process and has not ended."""
+    """Return the last started run of this process that has not ended."""
     return _live[-1] if _live else None
 
 
 def state_after(error: BaseException) -> tuple[str, str]:
-    """State and reason of a run that an exception ended."""
+    """Return state and reason of a run that an exception ended."""
     if isinstance(error, SystemExit):
         is_well = error.code in (None, 0)
         return ("finished", "") if is_well else ("failed", f"sys.exit({error.code!r:.200})")

@@ -1,10 +1,10 @@
-"""Where runs lie on this machine.
+"""Folders of runs on this machine.
 
-.danlu/runs/                      DANLU_RUNS_DIR names another place; inside a job it is set
-  mnist-run-4mpa3.../             one folder per run: its name, for people, and its id
+.danlu/runs/                      or DANLU_RUNS_DIR, which is set inside a job
+  mnist-run-4mpa3.../             one folder per run: its name, for humans, and its id
     0f3c....journal               one journal per process
-    companion.log                 what the companion had to say
-  artifacts/                      artifacts; what one is like: `danlu.content.drafts`
+    companion.log                 messages of the companion
+  artifacts/                      artifacts, see `danlu.content.drafts`
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ def runs_folder(environ: Mapping[str, str], given: Optional[str] = None) -> str:
 
 
 def artifacts_folder(environ: Mapping[str, str], given: Optional[str] = None) -> str:
-    """The folder of artifacts: with the runs, so that a sync finds both. `given` is a folder of runs too."""
+    """Return the folder of artifacts, which is next to the runs, so that sync finds both. `given` is a folder of runs
+    too."""
     return os.path.join(runs_folder(environ, given), ARTIFACTS)
 
 
 def make_run_folder(parent: str, name: str, run_id: str) -> str:
-    """Make the folder of a run; below the folder for temporary files where `parent` cannot be written."""
+    """Create the folder of a run; in the temporary folder when `parent` is not writable."""
     own = folder_name(name, run_id)
     try:
         path = os.path.join(parent, own)
@@ -54,7 +55,7 @@ def folder_name(name: str, run_id: str) -> str:
 
 
 def find_runs(folder: str) -> Iterator[str]:
-    """The folders of runs at or below a folder, those with journals in them."""
+    """Yield the folders that contain journals, at or below a folder."""
     for parent, inner, files in os.walk(folder):
         inner.sort()
         if ARTIFACTS in inner:
@@ -64,7 +65,7 @@ def find_runs(folder: str) -> Iterator[str]:
 
 
 def journals_in(folder: str) -> list[str]:
-    """The journals of a run, oldest name first. Names are random; the order means nothing but is always the same."""
+    """Return the journals of a run, sorted by name. Names are random; sorting only makes the order stable."""
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(JOURNAL))
     except FileNotFoundError:

@@ -11,11 +11,12 @@ from danlu.track.values import to_plain
 _Callback: Any = import_module("transformers").TrainerCallback
 _LEFT_OUT = ("epoch", "step", "total_flos")
 _TYPES = {"eval": "val", "test": "test", "train": "train"}
-"""What the Trainer calls `eval` is the validation during training."""
+"""The Trainer's `eval` is the validation during training."""
 
 
 class RunCallback(_Callback):  # type: ignore[misc]
-    """Logs what the Trainer logs: `eval_loss` is `loss` of the type `val`, `test_...` is `test`, the rest `train`."""
+    """Logs what the Trainer logs: `eval_loss` becomes `loss` of type `val`, `test_...` of `test`, the rest of
+    `train`."""
 
     def __init__(self, run: Run) -> None:
         self.run = run

@@ -14,7 +14,7 @@ _Callback: Any = import_module("keras.callbacks").Callback
 class RunCallback(_Callback):  # type: ignore[misc]
     """Logs `train` and `val` after every epoch, `test` after `evaluate`, and the optimizer's settings as hparams.
 
-    `every_batches` logs the running `train` metrics that often as well.
+    With `every_batches`, also logs the running `train` metrics at that interval.
     """
 
     def __init__(self, run: Run, every_batches: Optional[int] = None) -> None:
@@ -50,7 +50,7 @@ class RunCallback(_Callback):  # type: ignore[misc]
         self._is_fitting = False
 
     def on_test_end(self, logs: Optional[dict[str, Any]] = None) -> None:
-        if logs and not self._is_fitting:  # the validation of an epoch is logged at its end
+        if logs and not self._is_fitting:  # the validation of an epoch is logged at the end of the epoch
             self.run.log("test", dict(logs), self._step())
 
     def _step(self) -> int:

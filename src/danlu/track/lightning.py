@@ -23,7 +23,7 @@ _Logger: Any = _logger()
 
 
 class RunLogger(_Logger):  # type: ignore[misc]
-    """What `self.log` logs goes to the run: `val_loss` and `val/loss` are the metric `loss` of the type `val`."""
+    """Logs what `self.log` logs: `val_loss` and `val/loss` become the metric `loss` of type `val`."""
 
     def __init__(self, run: Run) -> None:
         super().__init__()
@@ -47,14 +47,14 @@ class RunLogger(_Logger):  # type: ignore[misc]
         self.run.hparams.update(vars(params) if isinstance(params, Namespace) else params)
 
     def finalize(self, status: str) -> None:
-        """Called after `fit` and again after `test`: the run goes on until the script ends or says `finish`."""
+        """Called after `fit` and again after `test`, so the run continues until the script ends or calls `finish`."""
         self.run.flush()
         if status not in ("success", "finished"):
             self.run.finish("failed", status)
 
 
 def by_type(values: Mapping[str, Any], separators: str = "/_") -> dict[str, dict[str, Any]]:
-    """Metrics by type, after the first word of their names; without one it is `train`."""
+    """Group metrics by type, which is the first word of their names; `train` without one."""
     found: dict[str, dict[str, Any]] = {}
     for name, value in values.items():
         type, short = "train", name

@@ -1,4 +1,4 @@
-"""How much of the machine a process and its children use, from /proc and, where there are GPUs, nvidia-smi."""
+"""Resource usage of a process and its children, from /proc and, for GPUs, nvidia-smi."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GPU_QUERY = "index,utilization.gpu,memory.used"
 class Sample(NamedTuple):
     at: float
     cpu_seconds: dict[int, float]
-    """Per process of the tree, so that one that ended does not make the sum go back."""
+    """Per process, so that the sum does not decrease when one ends."""
 
     memory_bytes: int
     machine_busy: float
@@ -25,7 +25,7 @@ class Sample(NamedTuple):
 
 
 class Meter:
-    """Two looks make a figure: the share of a core since the look before."""
+    """Computes usage between two samples."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -33,7 +33,7 @@ class Meter:
         self._nvidia = shutil.which("nvidia-smi")
 
     def read(self) -> dict[str, float]:
-        """The use since the last call; empty where it cannot be told."""
+        """Return the usage since the last call; empty when it is unknown."""
         before, now = self._last, sample(self._pid)
         self._last = now
         if before is None or now is None or now.at <= before.at:
@@ -50,7 +50,7 @@ class Meter:
 
 
 def sample(pid: int) -> Optional[Sample]:
-    """One look at a process and what descends from it; None where there is no /proc."""
+    """Sample a process and its descendants; None without /proc."""
     try:
         children: dict[int, list[int]] = {}
         cpu: dict[int, float] = {}
@@ -75,7 +75,7 @@ def sample(pid: int) -> Optional[Sample]:
 
 
 def gpus(program: str) -> dict[str, float]:
-    """Use of all GPUs that are visible; empty when the program does not answer."""
+    """Return the usage of all visible GPUs; empty when the program fails."""
     command = [program, f"--query-gpu={GPU_QUERY}", "--format=csv,noheader,nounits"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)

@@ -1,4 +1,4 @@
-"""`run.hparams` and `run.summary`: dictionaries that write down every change."""
+"""`run.hparams` and `run.summary`: dictionaries that record every change."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from danlu.track.values import as_mapping
 from danlu.track.warn import warn_once
 
 Note = Callable[[dict[str, Any], list[str]], None]
-"""Called with what was set and what was removed."""
+"""Called with the items that were set and the keys that were removed."""
 
 
 class Noted(MutableMapping[str, Any]):
-    """A mapping that tells about its changes. A value that is changed inside is not noticed: assign it again."""
+    """A mapping that reports its changes. Mutating a value in place is not noticed: assign it again."""
 
     def __init__(self, values: Optional[Mapping[str, Any]], note: Note) -> None:
         self._values: dict[str, Any] = {str(name): value for name, value in (values or {}).items()}
@@ -40,14 +40,14 @@ class Noted(MutableMapping[str, Any]):
         return repr(self._values)
 
     def update(self, *args: Any, **values: Any) -> None:
-        """As a dictionary's; one record for all of it."""
+        """Like `dict.update`, with one record for all items."""
         new = {str(name): value for name, value in dict(*args, **values).items()}
         if new:
             self._values.update(new)
             self._note(new, [])
 
     def replace(self, values: Mapping[str, Any]) -> None:
-        """Have these values and no others."""
+        """Replace all items."""
         new = {str(name): value for name, value in values.items()}
         gone = [name for name in self._values if name not in new]
         self._values = new
@@ -55,7 +55,7 @@ class Noted(MutableMapping[str, Any]):
 
 
 def taken(field: str, values: Any) -> dict[str, Any]:
-    """The values of whatever a user keeps them in; what has none is one warning."""
+    """Convert a user's object to a mapping; warn once when it is not possible."""
     found = as_mapping(values)
     if found is None:
         warn_once(field, f"{field} takes a mapping, a Namespace or a data class, not {values!r:.80}")

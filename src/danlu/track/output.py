@@ -1,6 +1,6 @@
-"""Copies what goes through `sys.stdout` and `sys.stderr`. The streams stay what they are; only `write` is wrapped.
+"""Copy what is written to `sys.stdout` and `sys.stderr`. The streams are kept; only `write` is wrapped.
 
-Descriptors are not touched: what C code or a child process prints directly is not seen, and nothing breaks.
+Descriptors are not redirected: direct output of C code and child processes is not captured.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ import sys
 from typing import Any, Callable
 
 MAX_BYTES = 8 << 20
-"""Of each stream and run. More is left out; the last words say so."""
+"""Per stream and run. More is dropped, and a last line says so."""
 
 Listener = Callable[[int, str], None]
 _listeners: list[Listener] = []
 _wrapped: list[tuple[Any, Any]] = []
-"""Streams, and what we put in the place of their `write`."""
+"""(stream, our replacement of its `write`)."""
 
 
 def listen(listener: Listener) -> None:
-    """Have the listener called with (1 or 2, text) for everything that is printed from now on."""
+    """Call the listener with (1 or 2, text) for everything that is printed from now on."""
     _listeners.append(listener)
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         if not any(known is stream for known, _ in _wrapped):
@@ -26,7 +26,7 @@ def listen(listener: Listener) -> None:
 
 
 def stop(listener: Listener) -> None:
-    """End it. With the last listener the streams are as they were."""
+    """Remove the listener. The last one restores the streams."""
     if listener in _listeners:
         _listeners.remove(listener)
     if _listeners:
@@ -52,13 +52,13 @@ def _wrap(number: int, stream: Any) -> None:
     try:
         stream.write = write
         vars(stream)
-    except (AttributeError, TypeError):  # an object that takes no attributes
+    except (AttributeError, TypeError):  # an object without assignable attributes
         return
     _wrapped.append((stream, write))
 
 
 class Bounded:
-    """A listener that hands on at most MAX_BYTES of each stream, and nothing of what it causes itself."""
+    """A listener that passes on at most MAX_BYTES of each stream, and nothing that is printed while it runs."""
 
     def __init__(self, add: Callable[[int, bytes], None]) -> None:
         self._add = add
@@ -77,6 +77,6 @@ class Bounded:
                 data = data[:left] + b"\n[danlu: more output was not kept]\n"
             self._add(number, data)
         except Exception:
-            self._left[number] = 0  # never in the way of a print
+            self._left[number] = 0  # never break a print
         finally:
             self._is_inside = False

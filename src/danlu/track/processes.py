@@ -1,4 +1,4 @@
-"""Whether a process is still the one it was: a number alone says little, its start time and its machine do."""
+"""Identify a process by pid, start time and machine, because pids are reused."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any, NamedTuple, Optional
 class Process(NamedTuple):
     host: str
     boot_id: str
-    """Changes with every start of the machine; containers on one machine share it."""
+    """Changes when the machine restarts; containers on one machine share it."""
 
     pid_space: str
-    """Which set of process numbers: a container has one of its own."""
+    """The PID namespace: a container has its own."""
 
     pid: int
     started: int
-    """Clock ticks after the machine's start, from /proc; 0 where there is none."""
+    """Start time in clock ticks since boot, from /proc; 0 when unknown."""
 
 
 def this_process() -> Process:
@@ -28,7 +28,7 @@ def this_process() -> Process:
 
 
 def from_header(header: dict[str, Any]) -> Optional[Process]:
-    """The process that a RUN frame describes; None when fields are missing."""
+    """Return the process in a RUN frame; None when fields are missing."""
     about = header.get("environment") or {}
     try:
         place = str(about["host"]), str(about["boot_id"]), str(about["pid_space"])
@@ -38,11 +38,11 @@ def from_header(header: dict[str, Any]) -> Optional[Process]:
 
 
 def is_gone(process: Process) -> bool:
-    """Whether it certainly ended. A process of another machine or container is never said to be gone."""
+    """Whether it has certainly ended. Never True for a process of another machine or container."""
     if process.host != socket.gethostname():
         return False
     if process.boot_id != _boot_id():
-        return True  # this machine was started anew since
+        return True  # this machine has restarted since
     if process.pid_space != _pid_space():
         return False
     started = _start_ticks(process.pid)
@@ -52,7 +52,7 @@ def is_gone(process: Process) -> bool:
 
 
 class Watch:
-    """Waits for the end of a process that is no child. Use it in a `with`, or close it."""
+    """Waits for the end of a process that is not a child. A context manager."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -61,7 +61,7 @@ class Watch:
         if opener is not None and not is_gone(process):
             try:
                 self._fd = opener(process.pid)
-            except OSError:  # an old kernel, or it ended this moment
+            except OSError:  # an old kernel, or it has just ended
                 self._fd = None
 
     def __enter__(self) -> Watch:
@@ -72,7 +72,7 @@ class Watch:
 
     @property
     def descriptor(self) -> Optional[int]:
-        """Can be read when the process has ended; None where the system has no such thing."""
+        """Becomes readable when the process ends; None when the system has no pidfd."""
         return self._fd
 
     def close(self) -> None:
@@ -81,7 +81,7 @@ class Watch:
             self._fd = None
 
     def wait(self, seconds: float) -> bool:
-        """Wait that long at most. Say whether the process is gone."""
+        """Wait for at most `seconds`. Return whether the process has ended."""
         if is_gone(self._process):
             return True
         if self._fd is None:
@@ -92,7 +92,7 @@ class Watch:
 
 
 def _start_ticks(pid: int) -> Optional[int]:
-    """When the process started; None when there is none, or only what is left of it (a zombie)."""
+    """Return the start time of a process; None when it has ended or is a zombie."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()

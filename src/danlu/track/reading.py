@@ -1,4 +1,4 @@
-"""A run as its journals tell it: for resuming, for `danlu sync`, and for looking at it without a server."""
+"""Read a run from its journals: for resuming, for `danlu sync`, and for inspection without a server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PIECE_BYTES = 8 << 20
 
 
 class JournalFile(NamedTuple):
-    """A journal on disk and what its first frame says."""
+    """A journal on disk and the values in its first frame."""
 
     path: str
     journal_id: str
@@ -23,12 +23,12 @@ class JournalFile(NamedTuple):
 
     @property
     def data(self) -> bytes:
-        """All of it, read now."""
+        """The whole content, read on access."""
         with open(self.path, "rb") as file:
             return file.read()
 
     def has_end(self) -> bool:
-        """Whether it says how its writer ended. Reads piece by piece: a journal may be large."""
+        """Whether it contains a FINISH frame. Reads in pieces, because a journal may be large."""
         at = journal.FILE_HEADER_BYTES
         with open(self.path, "rb") as file:
             while True:
@@ -52,30 +52,30 @@ class Point(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """What is known of a run, merged from its journals."""
+    """What its journals say about a run, merged."""
 
     header: dict[str, Any]
     hparams: dict[str, Any]
     summary: dict[str, Any]
     environment: dict[str, Any]
     axes: dict[str, Any]
-    """Metric -> the metric that it is shown over."""
+    """Metric -> the metric on its X axis."""
 
     fields: dict[str, Any]
-    """`labels`, `name`, `folder`, `description`, `total_steps`, where they were set after the start."""
+    """`labels`, `name`, `folder`, `description`, `total_steps`, if set after the start."""
 
     branch: int
-    """The newest one."""
+    """The newest branch."""
 
     last_step: int
     """The largest step of the newest branch; -1 without points."""
 
     state: Optional[str]
-    """How it ended; None while it runs, or while its end is not recorded."""
+    """How it ended; None while it runs or when its end is not recorded."""
 
 
 def open_journals(folder: str) -> list[JournalFile]:
-    """The journals of a run that have at least their first frame. Others have nothing to tell yet."""
+    """Return the journals of a run whose first frame is complete."""
     found = []
     for path in journals_in(folder):
         with open(path, "rb") as file:
@@ -108,7 +108,7 @@ def read_run(folder: str) -> Recorded:
             elif frame.kind == Kind.BRANCH:
                 now = int(journal.decode_json(frame)["branch"])
             elif frame.kind == Kind.FINISH:
-                # a process knows better than its companion how it ended
+                # the process's own record of its end takes precedence over the companion's
                 ends.setdefault((now, one.header.get("writer") != "process"), journal.decode_json(frame)["state"])
             branch = max(branch, now)
         last_steps[now] = max([last_steps.get(now, -1), *(p.step for p in points(one) if p.type != "system")])
@@ -119,7 +119,7 @@ def read_run(folder: str) -> Recorded:
 
 
 def points(one: JournalFile) -> Iterator[Point]:
-    """All points of a journal, in order."""
+    """Yield all points of a journal, in order."""
     layouts: dict[int, journal.Layout] = {}
     branch = int(one.header.get("branch") or 1)
     for frame in journal.scan(one.data).frames:

@@ -1,4 +1,4 @@
-"""A run in the training process. Its methods return at once, and raise nothing that could end the training."""
+"""A run in the training process. Its methods never block and never raise, so that they cannot disturb the training."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from danlu.track.writer import LATE_SECONDS, Rows, Writer
 END_STATES = ("finished", "failed", "stopped")
 MAX_SERIES = 20_000
 MAX_NAMES = 4000
-"""Values in one call. Their names, of up to 200 characters, must fit into one frame."""
+"""Maximum number of values per call. Their names, of up to 200 characters, must fit into one frame."""
 
 OUTPUT_BYTES = 256 << 10
-"""Of one frame of what was printed."""
+"""Maximum output per frame."""
 
 _ROOM = f"a value has at most 1 MiB, all values together {journal.MAX_MAPPING_BYTES >> 20} MiB"
 _NAN = math.nan
@@ -42,13 +42,13 @@ class _Declared(NamedTuple):
 
 
 class Run(SaysMore):
-    """What `track.start` returns. May be used from several threads; in a forked child it is silent."""
+    """The result of `track.start`. Thread-safe; silent in a forked child."""
 
     def __init__(self, header: Mapping[str, Any], folder: str, writer: Optional[Writer]) -> None:
         self.id = str(header["run"])
         self.name = str(header["name"])
         self.path = folder
-        """The folder of this run on this machine; `danlu sync` and `track.load` take it."""
+        """Folder of this run on this machine, for `danlu sync` and `track.load`."""
 
         self._header = header
         self._writer = writer
@@ -77,13 +77,13 @@ class Run(SaysMore):
         *,
         flush: bool = False,
     ) -> None:
-        """Write down values of one step: `log("val", {"loss": x}, step=i)`; without a type it is `train`.
+        """Log values of one step: `log("val", {"loss": x}, step=i)`; the default type is `train`.
 
-        Without a step it is the one after the last. Never waits, never raises; with `flush` it returns when the values
-        are in the file. Values are numbers, NumPy scalars or tensors of one element; NaN and infinity are kept.
+        The default step is the last one plus one. Never blocks or raises; with `flush`, returns when the values are in
+        the file. Values are numbers, NumPy scalars or tensors with one element; NaN and infinity are kept.
         """
         values: Any = metrics
-        writer: Any = self._writer  # None after the end: that is an AttributeError, which costs nothing until then
+        writer: Any = self._writer  # None after the end; handling the AttributeError below is cheaper than a check
         try:
             if metrics is None or isinstance(type, dict):
                 type, values, step = without_type(type, metrics, step=step)
@@ -99,7 +99,7 @@ class Run(SaysMore):
                 writer.schedule(now)
             elif not 0 <= now - writer.scheduled_at < LATE_SECONDS:
                 writer.flush_late(now)
-        except Exception as error:  # whatever is wrong with the values, training goes on
+        except Exception as error:  # never interrupt training, whatever is wrong with the values
             self._log_slowly(type, values, step, epoch, error)
         if flush:
             self.flush()
@@ -107,11 +107,11 @@ class Run(SaysMore):
     def log_past(
         self, type: str, metrics: Mapping[str, Any], step: int, *, time: float, epoch: Optional[float] = None
     ) -> None:
-        """As `log`, for values of an earlier time: for importing runs from other trackers."""
+        """Like `log`, for values of an earlier time: for importing runs of other trackers."""
         self._log_slowly(type, metrics, step, epoch, None, time=time)
 
     def rewind(self, step: int) -> None:
-        """Say that training goes back to this step: what was logged from there on stays visible as an old branch."""
+        """Continue training from this step: points logged from there on remain visible as an old branch."""
         at = to_step(step)
         if at is None:
             warn_once("rewind", f"rewind({step!r}): a step is a whole number")
@@ -148,7 +148,7 @@ class Run(SaysMore):
         self._add(journal.encode_value("labels", self._labels, time=_now()))
 
     def total_steps(self, number: int) -> None:
-        """Say at which step the training will be done; the server shows progress."""
+        """Set the step at which training will end; the server shows progress."""
         steps = to_step(number)
         if steps is None:
             warn_once("total_steps", f"total_steps({number!r}): it is a whole number")
@@ -158,11 +158,11 @@ class Run(SaysMore):
     # the data flow
 
     def mark_input(self, artifact: Artifact) -> None:
-        """Note that this run has read an artifact. A problem is one warning."""
+        """Record that this run has read an artifact. A problem is one warning."""
         self._mark(artifact, "input")
 
     def mark_output(self, artifact: Artifact) -> None:
-        """Note that this run has made an artifact. It is finished with the run, unless it was before."""
+        """Record that this run has produced an artifact, which is finished together with the run at the latest."""
         self._mark(artifact, "output")
 
     # the end
@@ -173,7 +173,7 @@ class Run(SaysMore):
         return self._state or "running"
 
     def finish(self, state: str = "finished", reason: str = "") -> None:
-        """End the run: `finished`, `failed` or `stopped`. A second call does nothing."""
+        """End the run as `finished`, `failed` or `stopped`. A second call does nothing."""
         if state not in END_STATES:
             warn_once("finish", f"finish({state!r}): known are {', '.join(END_STATES)}; taken as failed")
             state = "failed"
@@ -188,7 +188,7 @@ class Run(SaysMore):
             self._add(journal.encode_finish(state, time=_now(), reason=reason[:2000]))
             if self._writer is not None:
                 self._writer.close()
-                self._writer = None  # log() runs into this, and tells
+                self._writer = None  # log() fails on it, and warns
         except Exception as error:
             warn_once("finish", f"the end of the run could not be written: {error}")
 
@@ -199,10 +199,10 @@ class Run(SaysMore):
         conflict: str = "new",
         timeout_seconds: float = 120,
     ) -> bool:
-        """Bring the run to the server now and wait for it. Say whether it is there; if not, one warning tells why.
+        """Upload the run now and wait. Return whether it is on the server; if not, one warning tells why.
 
-        `conflict` is for a run of the same name in the folder: `new` keeps both, `skip` does not upload this one,
-        `error` refuses, `replace` moves the other one to the trash.
+        `conflict` decides about a run of the same name in the folder: `new` keeps both, `skip` does not upload this
+        one, `error` fails, `replace` moves the other one to the trash.
         """
         from danlu.track.uploading import upload
 
@@ -215,7 +215,7 @@ class Run(SaysMore):
         return done.is_there
 
     def flush(self) -> None:
-        """Return when everything logged so far is in the file, or cannot be."""
+        """Return when everything logged so far is in the file, or cannot be written."""
         try:
             if self._writer is not None:
                 self._writer.flush()
@@ -239,7 +239,7 @@ class Run(SaysMore):
     # below: for this package
 
     def begin(self, hparams: Any, *, has_output: bool = True) -> None:
-        """Write down the first values, and begin to look after the end. Called once."""
+        """Record the first values, and handle the end of the process. Called once."""
         if hparams is not None:
             self._hparams.update(taken("hparams", hparams))
         if has_output:
@@ -247,14 +247,14 @@ class Run(SaysMore):
         ending.remember(self)
 
     def go_on(self, hparams: Mapping[str, Any], summary: Mapping[str, Any], next_step: int) -> None:
-        """Take over what an earlier process of the run had; nothing is written."""
+        """Take over the values of an earlier process of the run; nothing is written."""
         self._rooms = {"hparams": journal.Room(to_plain(hparams)), "summary": journal.Room(to_plain(summary))}
         self._hparams = Noted(hparams, lambda new, gone: self._set("hparams", new, gone))
         self._summary = Noted(summary, lambda new, gone: self._set("summary", new, gone))
         self._next_step = next_step
 
     def after_fork(self) -> None:
-        """In a child: be silent. The journal is the parent's."""
+        """In a forked child: become silent. The journal belongs to the parent."""
         if self._writer is not None:
             self._writer.abandon()
         self._writer = None
@@ -269,7 +269,7 @@ class Run(SaysMore):
             warn_once(f"mark {kind}", f"mark_{kind}({artifact!r:.100}) could not be kept: {error!r:.300}")
 
     def _declare(self, key: tuple[Any, ...]) -> _Declared:
-        """Write the layout's frame, once."""
+        """Write the frame of a layout once."""
         with self._declaring:
             known = self._declared.get(key)
             if known is not None:
@@ -289,7 +289,7 @@ class Run(SaysMore):
     def add_media(
         self, kind: str, name: str, *, step: Optional[int], type: str, value: Any, time: Optional[float] = None
     ) -> None:
-        """Keep a text, an image, a counted histogram or another medium."""
+        """Record a text, an image, a histogram or another medium."""
         try:
             about = {
                 "kind": kind,
@@ -298,7 +298,7 @@ class Run(SaysMore):
                 "step": max(0, self._next_step - 1) if step is None else to_step(step),
                 "time": _now() if time is None else time,
             }
-            # parts of one medium follow one another, whatever other threads write
+            # the parts of one medium must be contiguous, whatever other threads write
             self._add(b"".join(media.FRAMES[kind](about, value)))
         except Exception as error:
             warn_once(f"{kind} {name}", f"log_{kind}({name!r}) could not be kept: {error!r:.300}")
@@ -313,7 +313,7 @@ class Run(SaysMore):
         *,
         time: Optional[float] = None,
     ) -> None:
-        """Keep what can be kept of a call that did not work at once."""
+        """Handle a call that failed in the fast path: keep its valid values."""
         try:
             if self._writer is None or self._state is not None:
                 if self._state != "silent":
@@ -372,7 +372,7 @@ class Run(SaysMore):
 
 
 class SilentRun(Run):
-    """A run that writes nothing: on ranks other than 0, and where tracking is switched off."""
+    """A run that writes nothing: on ranks other than 0, and when tracking is off."""
 
     def __init__(self, name: str) -> None:
         super().__init__({"run": "run-silent", "name": name}, os.devnull, None)

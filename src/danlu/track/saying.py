@@ -1,4 +1,4 @@
-"""What a script says about its run in words: alerts, what it is compared over, notes."""
+"""Alerts, axes and notes of a run."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from danlu.track.warn import warn_once
 
 LEVELS = ("info", "warning", "error")
 WAIT_SECONDS = 60.0
-"""Between two alerts of the same title; a loop that alerts at every step is one alert a minute."""
+"""Minimum interval between alerts of the same title, for loops that alert at every step."""
 
 MAX_TITLES = 1000
 
 
 class SaysMore(LogsMedia):
-    """The calls; `Run` keeps what they say."""
+    """Methods for alerts and notes; `Run` records them."""
 
     _description: str
     _alerted: dict[str, float]
@@ -33,10 +33,10 @@ class SaysMore(LogsMedia):
     def _add(self, frame: bytes) -> None: ...
 
     def alert(self, title: str, text: str = "", level: str = "info", *, wait_seconds: float = WAIT_SECONDS) -> None:
-        """Tell its owner: in the console, by webhook and by e-mail, as they have set. `level`: info, warning or error.
+        """Alert the owner in the console and, if configured, by webhook and e-mail. `level`: info, warning or error.
 
-        An alert of the same title within `wait_seconds` is left out. The server tells of 20 alerts of a run per hour;
-        the others are on the run's page.
+        An alert of the same title within `wait_seconds` is dropped. The server sends 20 alerts of a run per hour; the
+        others are only shown on the run's page.
         """
         if level not in LEVELS:
             warn_once("alert level", f"alert(): level is one of {', '.join(LEVELS)}, not {level!r:.80}; taken as info")
@@ -50,10 +50,9 @@ class SaysMore(LogsMedia):
         self.add_media("alert", called, step=None, type="alert", value=(str(text)[:MAX_TEXT], level))
 
     def define_axis(self, metric: str, axis: str) -> None:
-        """Have charts show `metric` over another metric: `define_axis("val/*", "train/samples")`.
+        """Set the X axis of a metric to another metric: `define_axis("val/*", "train/samples")`.
 
-        A value of `metric` is shown at the last value of `axis` that was logged up to its step. `*` at the end stands
-        for any rest of a name.
+        A value is shown at the last value of `axis` up to its step. A trailing `*` matches any suffix.
         """
         names = [str(metric).strip(), str(axis).strip()]
         if not all(names) or any(len(name) > MAX_NAME for name in names) or "*" in names[1]:
@@ -63,7 +62,7 @@ class SaysMore(LogsMedia):
 
     @property
     def description(self) -> str:
-        """Notes about the run, as Markdown. The console shows them at its top."""
+        """Notes about the run, as Markdown, shown at the top of its page."""
         return self._description
 
     @description.setter
@@ -73,7 +72,7 @@ class SaysMore(LogsMedia):
 
 
 def parent_id(parent: Any) -> Optional[str]:
-    """The id of the run around another one: a run, or its id."""
+    """Return the id of the parent run, given as a run or its id."""
     if parent is None:
         return None
     found = parent if isinstance(parent, str) else getattr(parent, "id", None)

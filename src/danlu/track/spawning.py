@@ -1,4 +1,4 @@
-"""Hands runs to the companion, starts it when there is none, and starts it again when it is gone too early."""
+"""Hand runs over to the companion. Start it when there is none, and restart it when it dies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from danlu.track.warn import warn_once
 MAX_STARTS = 5
 PAUSE_SECONDS = 1.0
 LOOK_SECONDS = 600.0
-"""How long the end of the companion is waited for at a time; it is noticed at once."""
+"""Maximum time of a single wait for the companion; its end is noticed at once."""
 
 
 class _Handed(NamedTuple):
@@ -28,16 +28,16 @@ class _Handed(NamedTuple):
 
 _handed: list[_Handed] = []
 _homes: set[str] = set()
-"""All that this process has given orders to."""
+"""Folders of orders to which this process has written."""
 
 _lock = threading.Lock()
 _watcher: list[threading.Thread] = []
 _children: list[tuple[str, subprocess.Popen[bytes]]] = []
-"""For which folder of orders they are. They fork the companion and end."""
+"""(folder of orders, process) of starting companions. They fork the companion and exit."""
 
 
 def hand_over(folder: str, journal_path: str, *, is_over: Callable[[], bool]) -> None:
-    """Have a run looked after by the companion of this user. Without one the run is written all the same."""
+    """Have the user's companion look after a run. Without one the run is still written."""
     try:
         home = orders.home_of(os.environ)
         order = orders.give(home, orders.Order(folder, journal_path, tuple(sys.path)))
@@ -55,7 +55,8 @@ def hand_over(folder: str, journal_path: str, *, is_over: Callable[[], bool]) ->
 
 
 def leave() -> None:
-    """At the end of the process: what is left to do is done by a companion, also if it was killed a moment ago."""
+    """At the end of the process: start a companion for open orders if there is none, for example because it was
+    killed."""
     for home in _homes:
         if orders.given(home) and orders.companion_of(home) is None and not _is_starting(home):
             with contextlib.suppress(OSError):
@@ -63,12 +64,12 @@ def leave() -> None:
 
 
 def script(name: str) -> list[str]:
-    """The command line of a script in `sync`: nothing of the user's folder or variables gets into it."""
+    """Return the command line of a script in `sync`, isolated from the user's folder and variables."""
     return [sys.executable, "-I", os.path.join(os.path.dirname(os.path.abspath(__file__)), "sync", name)]
 
 
 def after_fork() -> None:
-    """In a child: the runs are the parent's, and so is the thread."""
+    """In a forked child: runs and thread belong to the parent."""
     global _lock  # noqa: PLW0603
     _lock = threading.Lock()
     for kept in (_handed, _homes, _watcher, _children):
@@ -81,7 +82,7 @@ def _is_starting(home: str) -> bool:
 
 
 def _spawn(home: str) -> None:
-    """Start a companion in a session of its own; it ends at once when there is one by now."""
+    """Start a companion in its own session; it exits at once if another one exists by then."""
     if not sys.executable:
         raise OSError(2, "this interpreter does not know its own path")
     child = subprocess.Popen(
@@ -95,7 +96,7 @@ def _spawn(home: str) -> None:
 
 
 def _watch() -> None:
-    """Wait without waking up, for as long as there are runs. One thread of a process, however many runs it has."""
+    """Wait for the companion without polling, while there are runs. One thread per process, for any number of runs."""
     starts = 0
     while starts < MAX_STARTS:
         for _, child in list(_children):
@@ -103,7 +104,7 @@ def _watch() -> None:
         with _lock:
             _handed[:] = [one for one in _handed if os.path.exists(one.order) and not one.is_over()]
             if not _handed:
-                _watcher.clear()  # with the same lock: who hands over the next one starts another thread
+                _watcher.clear()  # with the same lock, so that the next `hand_over` starts another thread
                 return
             home = _handed[0].home
         process = orders.companion_of(home)

@@ -1,4 +1,4 @@
-"""TensorBoard event files become runs of this machine, and runs of the server become event files."""
+"""Import TensorBoard event files as local runs, and export runs of the server as event files."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class Imported(NamedTuple):
 
 
 def import_tensorboard(path: Union[str, Path], run: Optional[Run] = None, *, name: Optional[str] = None) -> Imported:
-    """Read an event file, or all below a folder, into a run; without one, into new runs that are then finished.
+    """Import an event file, or all in a folder, into a run; by default into new, finished runs.
 
-    Every folder with event files is a run of its own, but for folders that are called like a type (`validation`) and
-    those that `add_hparams` makes: these belong to the folder around them. The type is the first part of a tag
-    (`val/loss`) or that folder when it is one of ours, else `train`. Raises FileNotFoundError when there is no event
-    file. A file that is cut off gives what is whole.
+    Every folder with event files is a run, except for folders named after a type (`validation`) and those created by
+    `add_hparams`, which belong to their parent folder. The type is the first part of a tag (`val/loss`), else that
+    folder's name, else `train`. Raises FileNotFoundError when there is no event file. A truncated file is imported up
+    to its last complete record.
     """
     top = os.path.abspath(os.fspath(path))
     files = find_event_files(top)
@@ -57,9 +57,9 @@ def import_tensorboard(path: Union[str, Path], run: Optional[Run] = None, *, nam
 
 
 def export_tensorboard(job: str, folder: Union[str, Path]) -> int:
-    """Write the metrics of a job's runs, as the server has them, as event files below a folder; return how many runs.
+    """Export the metrics of a job's runs from the server as event files in a folder; return the number of runs.
 
-    Every point is written, but for those that a newer branch superseded and what was measured of the machine.
+    Exports every point, except those that a newer branch superseded, and the machine's resource usage.
     """
     from danlu.client import Client
 
@@ -74,7 +74,7 @@ def export_tensorboard(job: str, folder: Union[str, Path]) -> int:
 
 
 def write_events(run: ServerRun, to: Path) -> None:
-    """Write the metrics of a run of the server as an event file, NaN and infinity too."""
+    """Export the metrics of a server's run as an event file, including NaN and infinity."""
     from danlu.spec.runs import SYSTEM
 
     with tempfile.TemporaryDirectory() as folder:
@@ -105,7 +105,8 @@ def _import(files: list[str], into: Run) -> Imported:
 
 
 def split_tag(tag: str, otherwise: str) -> tuple[str, str]:
-    """Type and name: `validation/loss` and `epoch_loss` of a folder `validation` are both `val`."""
+    """Split a tag into type and name. `validation/loss` has type `val`, and so has `epoch_loss` in a folder
+    `validation`."""
     first, slash, rest = tag.partition("/")
     if slash and rest and first.lower() in TYPES:
         return type_word(first), rest
@@ -117,11 +118,11 @@ def _log_media(run: Run, kind: str, metric: str, value: Value) -> None:
     what, data = value.what
     if what == "histogram":
         edges, counts = data
-        # TensorBoard's outermost limits are ±1.8e308, which no chart can show
+        # TensorBoard's outermost limits are ±1.8e308, which charts cannot show
         finite = [max(-1e300, min(1e300, edge)) for edge in edges]
         run.add_media(
             "histogram", metric, step=value.step, type=kind, value=media.counted(finite, counts), time=value.time
         )
-    else:  # a sound says in its file how many samples a second has
+    else:  # an audio file contains its sample rate
         given = (data, 0) if what == "audio" else data
         run.add_media(what, metric, step=value.step, type=kind, value=given, time=value.time)

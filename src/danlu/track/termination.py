@@ -1,9 +1,9 @@
-"""Whether a process was told to end: SIGTERM ends it at once, as ever, but leaves a trace of it in a file.
+"""Detect that a process was terminated: SIGTERM still ends it at once, but leaves a trace in a file.
 
-Python's `faulthandler` writes where the process was, in the signal handler itself, and then lets the signal do what it
-does. A handler of Python's own would run only when the training's C code returns.
+Python's `faulthandler` writes the stack inside the signal handler, and then passes the signal on. A handler written in
+Python would only run after the training's C code returns.
 
-.danlu/runs/.terminated-4711-88213       process number and start; empty until the signal comes
+.danlu/runs/.terminated-4711-88213       pid and start time; empty until the signal arrives
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _open: list[tuple[str, int]] = []
 
 
 def leave_trace(run_folder: str) -> None:
-    """From now on, until `stop`. A process that handles the signal itself, or leaves a trace already, is let alone."""
+    """Leave traces until `stop`. Does nothing when the process handles the signal itself, or leaves traces already."""
     if _open or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         return
     path = trace_of(run_folder, this_process())
-    with contextlib.suppress(OSError, RuntimeError, ValueError):  # then it is only not known why the process ended
+    with contextlib.suppress(OSError, RuntimeError, ValueError):  # then only the reason of its end is unknown
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         _open.append((path, descriptor))
         faulthandler.register(signal.SIGTERM, file=descriptor, all_threads=False, chain=True)
 
 
 def stop(*, is_child: bool = False) -> None:
-    """Nothing is left behind when there was no signal. A forked child leaves the file to its parent."""
+    """Remove the empty file when there was no signal. A forked child leaves the file to its parent."""
     for path, descriptor in _open:
         faulthandler.unregister(signal.SIGTERM)
         os.close(descriptor)
@@ -44,12 +44,12 @@ def stop(*, is_child: bool = False) -> None:
 
 
 def trace_of(run_folder: str, process: Process) -> str:
-    """The file of a process, beside the folders of its runs."""
+    """Return the file of a process, next to the folders of its runs."""
     return os.path.join(os.path.dirname(run_folder), f".terminated-{process.pid}-{process.started}")
 
 
 def read_trace(run_folder: str, process: Process) -> Optional[str]:
-    """Why a process that is gone was told to end, in words; None when it was not, as far as is known."""
+    """Describe how an ended process was terminated; None when it was not, as far as known."""
     try:
         with open(trace_of(run_folder, process), encoding="utf-8", errors="replace") as file:
             text = file.read(16_384)
@@ -57,7 +57,7 @@ def read_trace(run_folder: str, process: Process) -> Optional[str]:
         return None
     if not text:
         return None
-    places = re.findall(r'File "([^"]*)", line (\d+) in (\S+)', text)  # the innermost one is the first
+    places = re.findall(r'File "([^"]*)", line (\d+) in (\S+)', text)  # the innermost frame comes first
     theirs = [place for place in places if not place[0].startswith(_OWN)] or places
     where = f", in {theirs[0][2]} ({os.path.basename(theirs[0][0])}, line {theirs[0][1]})" if theirs else ""
     return f"SIGTERM: the process was told to end{where}"

@@ -1,4 +1,4 @@
-"""`run.upload`: sync now, and wait for the answer."""
+"""`run.upload`: sync now, and wait for the result."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ CONFLICTS = ("new", "skip", "error", "replace")
 class Uploaded(NamedTuple):
     is_there: bool
     message: str
-    """Why it is not there."""
+    """Why it is not on the server."""
 
 
 def upload(
     run_folder: str, *, folder: Optional[str], make_folder: bool, conflict: str, timeout_seconds: float
 ) -> Uploaded:
-    """Bring one run to the server. Never raises."""
+    """Upload one run. Never raises."""
     if conflict not in CONFLICTS:
         return Uploaded(False, f"conflict={conflict!r} is not known; known: {', '.join(CONFLICTS)}")
     wish = {"run": run_folder, "folder": folder, "make_folder": make_folder, "conflict": conflict}
@@ -29,9 +29,9 @@ def upload(
 
 
 def order(values: dict[str, Any], timeout_seconds: float) -> dict[str, Any]:
-    """Have something done by a process of its own: what it imports does not meet the training's packages. Never raises.
+    """Run an operation in a separate process, which does not load the training's packages. Never raises.
 
-    The answer has `is_there`, and a `message` when it is not.
+    The result has `is_there`, and `message` when it is False.
     """
     command = [*script("sync_now.py"), json.dumps(values)]
     try:

@@ -1,4 +1,4 @@
-"""From what users pass to what a journal holds. Nothing here raises for a strange value."""
+"""Convert what users pass to what a journal holds. Never raises for unexpected values."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ MAX_DEPTH = 32
 
 
 def type_word(text: object) -> str:
-    """One word per meaning: `validation` is `val`. Other words are the user's own and stay as they are."""
+    """Normalize a type: `validation` becomes `val`. Words that the user chose stay as they are."""
     word = str(text).strip()[:MAX_NAME] or "train"
     return TYPES.get(word.lower(), word)
 
 
 def to_number(value: Any) -> Optional[float]:
-    """The value as a float: numbers, NumPy scalars, tensors of one element. None when it is no number."""
+    """Convert numbers, NumPy scalars and tensors with one element to float. None for anything else."""
     if isinstance(value, (str, bytes, bytearray)):
-        return None  # float("1") would work, but a text is a mistake, not a metric
+        return None  # float("1") would work, but text as a metric is a mistake
     try:
         return float(detached(value))
     except (TypeError, ValueError, OverflowError, RuntimeError):
@@ -37,17 +37,17 @@ def to_number(value: Any) -> Optional[float]:
 
 
 def detached(value: Any) -> Any:
-    """A tensor without what it needs for a backward pass; PyTorch warns about numbers of the others."""
+    """Detach a tensor from the graph: PyTorch warns about numbers of tensors that require gradients."""
     return value.detach() if getattr(value, "requires_grad", False) is True else value
 
 
 def plain_numbers(values: Collection[Any]) -> Iterable[Any]:
-    """Values that can be packed without a warning. Nothing is done for those that are numbers of Python."""
+    """Return values that can be packed without a warning. Python numbers are returned as they are."""
     return values if _PLAIN.issuperset(map(type, values)) else [detached(value) for value in values]
 
 
 def as_mapping(value: Any) -> Optional[dict[str, Any]]:
-    """Fields and values of what people keep hyperparameters in; None when it has none.
+    """Return the fields of an object that holds hyperparameters; None when it has none.
 
     Mappings, `argparse.Namespace`, data classes, named tuples, pydantic models, absl's flags, any object with
     attributes.
@@ -64,12 +64,12 @@ def as_mapping(value: Any) -> Optional[dict[str, Any]]:
         if hasattr(value, "items") and hasattr(value, "keys"):
             return dict(value.items())
         return None if isinstance(value, type) else {k: v for k, v in vars(value).items() if not k.startswith("_")}
-    except Exception:  # somebody else's object may do anything
+    except Exception:  # a foreign object may raise anything
         return None
 
 
 def _has_fields(value: Any) -> bool:
-    """Whether fields are what it is about; any other object is better shown as its text."""
+    """Whether an object consists of fields; any other is better shown as text."""
     return (
         isinstance(value, Mapping)
         or type(value).__module__ == "argparse"
@@ -88,7 +88,7 @@ def to_step(value: Any) -> Optional[int]:
 
 
 def to_plain(value: Any, depth: int = 0) -> Any:
-    """The value as JSON can hold it; what it cannot hold becomes text."""
+    """Convert a value to JSON types; unsupported ones become text."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -105,17 +105,17 @@ def to_plain(value: Any, depth: int = 0) -> Any:
 
 
 def _finite(value: Union[int, float]) -> Union[int, float, str]:
-    """Without the subclasses of NumPy and others; NaN and infinity as words, which JSON has no numbers for."""
+    """Convert subclasses of NumPy and others to plain numbers; NaN and infinity to text, which JSON can represent."""
     if isinstance(value, int):
         return int(value)
     return float(value) if math.isfinite(value) else str(float(value))
 
 
 def _scalar(value: Any) -> Any:
-    """What `item()` of a NumPy scalar or a tensor of one element gives."""
+    """Return `item()` of a NumPy scalar or a tensor with one element."""
     try:
         found = value.item()
-    except Exception:  # somebody else's object may do anything
+    except Exception:  # a foreign object may raise anything
         return None
     return found if isinstance(found, (bool, int, float, str)) else None
 
@@ -128,7 +128,7 @@ def _shown(value: Any) -> str:
 
 
 def without_type(first: Any, second: Any, *, step: Any) -> tuple[str, Any, Any]:
-    """Type, values and step of `log({...}, step=i)` and `log({...}, i)`, which name no type."""
+    """Return type, values and step of `log({...}, step=i)` and `log({...}, i)`, which omit the type."""
     if not isinstance(first, Mapping):
         return str(first), second, step
     return "train", first, second if step is None else step

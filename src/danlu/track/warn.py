@@ -1,4 +1,4 @@
-"""One warning per problem. Never an exception: `warnings` could be set to raise, so this is a log line."""
+"""Warn once per problem, with a log line instead of `warnings`, which can be configured to raise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _told: set[str] = set()
 
 
 def warn_once(problem: str, message: str) -> None:
-    """Tell it, unless a warning of the same `problem` was told in this process before."""
+    """Log a warning, unless this process has logged one for the same `problem`."""
     if problem in _told:
         return
     _told.add(problem)
@@ -17,5 +17,5 @@ def warn_once(problem: str, message: str) -> None:
 
 
 def forget() -> None:
-    """Warn again; for a new run."""
+    """Warn again; called for a new run."""
     _told.clear()

@@ -1,7 +1,7 @@
-"""Appends to a journal. Training only adds to a list; a thread brings it to the file every 20 ms.
+"""Appends to a journal. Training only appends to a list; a thread writes it to the file every 20 ms.
 
-What is in the file survives the end of the process, however it ends: `kill -9` loses what was logged in the last
-moment only, and nothing after `flush`. What a full disk does not take stays in memory until it does.
+What is in the file survives any end of the process: `kill -9` loses only the last moment, and nothing from before
+`flush`. What does not fit on a full disk stays in memory until it does.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from danlu import journal
 from danlu.track.warn import warn_once
 
 PAUSE_SECONDS = 0.02
-"""Between something being added and its being written. A busy interpreter may add the 5 ms of a thread switch."""
+"""Between adding and writing. A busy interpreter may add the 5 ms of a thread switch."""
 
 LATE_SECONDS = 0.035
-"""When the thread has not written by then, `log` writes itself: other code holds the interpreter."""
+"""If the thread has not written by then, `log` writes itself: other code blocks the interpreter."""
 
 RETRY_SECONDS = 0.5
-"""Between tries of a disk that took nothing, when nobody adds anything."""
+"""Pause between retries on a full disk when nothing is added."""
 
 MAX_UNWRITTEN_BYTES = 64 << 20
-"""What is kept in memory while the disk takes nothing. More than that is dropped, with a warning."""
+"""Maximum kept in memory while the disk is full. More is dropped, with a warning."""
 
 MAX_FRAME_BYTES = journal.MAX_PAYLOAD_BYTES - 64
 
 
 class Rows(NamedTuple):
-    """A layout that has been declared, as the hot path needs it."""
+    """A declared layout, in the form that the hot path needs."""
 
     number: int
     row_bytes: int
@@ -42,18 +42,18 @@ Item = Union[tuple[Rows, bytes], tuple[None, bytes]]
 
 
 class Writer:
-    """One journal of this process. Adding is safe from several threads."""
+    """The writer of one journal. Adding is thread-safe."""
 
     def __init__(self, path: str, journal_id: str, first: bytes) -> None:
-        """Make the file. Raise OSError when it cannot be made; its first frame waits for room like any other."""
+        """Create the file. Raise OSError when that fails. On a full disk, the first frame waits like any other."""
         self.path = path
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
         self.pending: list[Item] = []
-        """What the next flush writes. Only ever appended to from outside."""
+        """Written by the next flush. Other code may only append to it."""
 
         self.is_scheduled = False
         self.scheduled_at = 0.0
-        """By `time.time`; what is pending is at most this old."""
+        """As of `time.time`; pending items are at most this old."""
 
         self._wake = threading.Event()
         self._lock = threading.Lock()
@@ -66,7 +66,7 @@ class Writer:
         self._thread.start()
 
     def call_when_begun(self, action: Callable[[], None]) -> None:
-        """Call it when the first frame is in the file: nobody else can do anything with the file before."""
+        """Call `action` once the first frame is in the file: before that, no other process can use the file."""
         self._when_begun = action
         self._tell_if_begun()
 
@@ -82,14 +82,14 @@ class Writer:
         self._wake.set()
 
     def flush(self) -> None:
-        """Write what was added. Returns when it is in the file, or cannot be for want of room."""
+        """Write pending items. Returns when they are in the file, or cannot be written because the disk is full."""
         with self._lock:
             self._write()
         if self._unwritten:
             self._wake.set()  # the thread tries again
 
     def flush_late(self, now: float) -> None:
-        """Write in the place of the thread, unless it is at it: then the disk is slow, not the thread."""
+        """Write instead of the thread. Does nothing if the thread is writing: then the disk is slow, not the thread."""
         self.scheduled_at = now
         if self._lock.acquire(blocking=False):
             try:
@@ -98,7 +98,7 @@ class Writer:
                 self._lock.release()
 
     def close(self) -> None:
-        """Write what is left and close the file, without room as soon as there is some. Later additions go nowhere."""
+        """Write what is left and close the file, on a full disk as soon as possible. Later additions are dropped."""
         with self._lock:
             if not self._is_open:
                 return
@@ -110,7 +110,7 @@ class Writer:
         self._wake.set()
 
     def give_up(self) -> None:
-        """Try a last time after `close`, and tell what is lost."""
+        """Try a last time after `close`, and warn about what is lost."""
         with self._lock:
             self._write()
             if self._unwritten:
@@ -121,7 +121,7 @@ class Writer:
         self._wake.set()
 
     def abandon(self) -> None:
-        """Forget the file, in a forked child: it belongs to the parent, and so does what was not yet written."""
+        """In a forked child: drop the file and pending items, which belong to the parent."""
         self._is_open = False
         self._fd = -1
         self.pending = []
@@ -138,13 +138,13 @@ class Writer:
                 return
             time.sleep(PAUSE_SECONDS)
             self._wake.clear()
-            self.is_scheduled = False  # before the list is taken: what comes after this schedules again
+            self.is_scheduled = False  # before taking the list: later additions schedule another write
             try:
                 with self._lock:
                     self._write()
                     self._close_if_written()
                 self._tell_if_begun()
-            except Exception as error:  # the thread must live on
+            except Exception as error:  # the thread must not end
                 warn_once("writer", f"{self.path}: what was logged could not be written: {error!r:.300}")
 
     def _write(self) -> None:
@@ -156,11 +156,11 @@ class Writer:
             del self.pending[:count]
         else:
             data = encode(self.pending[:count])
-            del self.pending[:count]  # appends by other threads go behind these
+            del self.pending[:count]  # other threads only append after these
             self._unwritten = self._unwritten + data if self._unwritten else data
         try:
             while self._unwritten:
-                # what a full disk took in part is continued, never repeated: the frames stay whole
+                # continue after a partial write on a full disk, so that frames stay intact
                 written = os.write(self._fd, self._unwritten)
                 self._unwritten = self._unwritten[written:]
                 self._num_left_of_head -= written
@@ -170,7 +170,7 @@ class Writer:
             )
 
     def _close_if_written(self) -> None:
-        """Close the file once nothing will be added and nothing is left."""
+        """Close the file once it is complete and no more additions are possible."""
         if self._is_open or self._unwritten or self._fd < 0:
             return
         os.close(self._fd)
@@ -181,29 +181,29 @@ class Writer:
     def _tell_if_begun(self) -> None:
         if self._when_begun is None or self._num_left_of_head > 0:
             return
-        with self._lock:  # of the two threads that may be here one has it
+        with self._lock:  # of two threads that get here, only one sees the action
             action, self._when_begun = self._when_begun, None
         if action is not None:
             action()
 
 
 _late: list[Writer] = []
-"""Closed by their runs, and waiting for room."""
+"""Closed by their runs, and waiting for disk space."""
 
 
 def give_up() -> None:
-    """At the end of the process nobody is left to wait for room."""
+    """Called at the end of the process: try a last time to write everything."""
     for writer in list(_late):
         writer.give_up()
 
 
 def after_fork() -> None:
-    """In a child: what was not written is the parent's."""
+    """In a forked child: unwritten data belongs to the parent."""
     _late.clear()
 
 
 def encode(items: list[Item]) -> bytes:
-    """Frames for what was added, in order; rows of one layout that follow one another share a frame."""
+    """Encode items in order; consecutive rows of one layout share a frame."""
     parts: list[bytes] = []
     for layout, group in groupby(items, key=_layout_of):
         data = [item[1] for item in group]

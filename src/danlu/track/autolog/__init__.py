@@ -1,4 +1,4 @@
-"""`track.autolog()`: training with a known library is tracked without a line in between; `track.watch(model)`."""
+"""`track.autolog()` tracks training with known libraries without further code; `track.watch(model)` logs histograms."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ INSTALL: dict[str, Callable[[Patches, Target], None]] = {
 def autolog(run: Optional[Run] = None, *, frameworks: Optional[Sequence[str]] = None, every: int = 10) -> Patches:
     """Track what scikit-learn, PyTorch, XGBoost, LightGBM, Keras, Lightning and transformers do from here on.
 
-    May be called before they are imported or after. Without `run` it goes to the newest run of the script; where there
-    is none, one is begun. `frameworks` names some of them; `every` is after how many steps of an optimizer of PyTorch
-    the loss is read. The answer's `undo()` ends it.
+    May be called before or after they are imported. Logs to `run`, by default the newest run of the script; without
+    one, a run is started. `frameworks` selects some of them. With PyTorch, the loss is read every `every` steps of the
+    optimizer. `undo()` of the result ends it.
     """
     patches, target = Patches(), Target(run)
     for name in INSTALL if frameworks is None else frameworks:

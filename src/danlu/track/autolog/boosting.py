@@ -1,4 +1,4 @@
-"""XGBoost and LightGBM: every metric of every data set after each round, parameters, and what the features count."""
+"""XGBoost and LightGBM: metrics of all data sets after each round, parameters, and feature importances."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ def _install(patches: Patches, modules: tuple[str, ...], before: Any, after: Any
     def install(module: ModuleType) -> None:
         patches.wrap(module, "train", group=modules[0], before=before, after=after, failed=failed)
 
-    for name in modules:  # each has the function under a name of its own
+    for name in modules:  # each has the function under its own name
         patches.when_there(name, install)
 
 
 def _begin(call: Call, target: Target, name: str) -> Optional[Run]:
-    """The run for a call; None where a search fits many models, whose rounds would be one tangle."""
+    """Return the run for a call; None inside a search that fits many models, whose rounds would be mixed up."""
     if busy.is_deep:
         return None
     call.notes["is_own"] = target.there is None
@@ -99,7 +99,7 @@ def _after_round(xgboost: Any, run: Run) -> Any:
             _, epoch, evals_log = seen
             for data, metrics in evals_log.items():
                 values = {name: history[-1] for name, history in metrics.items()}
-                # with cross-validation each is a mean and how far it spreads
+                # in cross-validation, values are (mean, standard deviation)
                 run.log(_type_of(data), {k: v[0] if isinstance(v, tuple) else v for k, v in values.items()}, epoch)
             return False
 
@@ -107,7 +107,7 @@ def _after_round(xgboost: Any, run: Run) -> Any:
 
 
 def _type_of(data: str) -> str:
-    """Of the name of a data set: `valid_0` and `validation_0`, as the wrappers for scikit-learn say, are `val`."""
+    """Return the type for a data set: `valid_0` and `validation_0`, as the scikit-learn wrappers say, are `val`."""
     first, _, number = str(data).rpartition("_")
     if number == "0" and first.lower() in TYPES:
         return type_word(first)

@@ -1,4 +1,4 @@
-"""Keras, Lightning and transformers: their own callbacks are put in where the script has put in none."""
+"""Keras, Lightning and transformers: add Danlu's callbacks where the script has added none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""scikit-learn: each `fit` of a script, with its parameters, how long it took and how well it fits what it saw."""
+"""scikit-learn: log each `fit` of a script with its parameters, its duration and the training score."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from danlu.track.listen.target import Target
 from danlu.track.warn import warn_once
 
 MAX_SCORED_ROWS = 100_000
-"""Scoring more would take longer than people expect of a line that only writes things down."""
+"""Scoring more rows would take longer than users expect from logging."""
 
 METHODS = ("fit", "fit_transform", "fit_predict")
 
 
 class _Busy:
-    """What fits at the moment, in all threads: a fit inside of another one is a part of it."""
+    """The outermost fit, across all threads: fits inside another one count as part of it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -40,7 +40,7 @@ class _Busy:
 
     @property
     def is_deep(self) -> bool:
-        """Whether a search or a stack of models fits many of them."""
+        """Whether a search or an ensemble fits many models."""
         call = self._owner
         return call is not None and any(hasattr(call.owner, name) for name in ("estimator", "estimators", "steps"))
 
@@ -62,7 +62,7 @@ def install(patches: Patches, target: Target) -> None:
         base = module.BaseEstimator
         for kind in _below(base):
             listen(kind)
-        # classes that are made later: modules of scikit-learn and of others that are imported after this
+        # classes that are defined later, in modules of scikit-learn and others that are imported after this
         above = super(base, base).__init_subclass__
 
         def init_subclass(kind: type, /, **options: Any) -> None:
@@ -119,10 +119,10 @@ class _Listener:
             try:
                 score = owner.score(data) if truth is None else owner.score(data, truth)
                 values[f"{name}/{_score_name(owner)}"] = score
-            except Exception as error:  # some can only score what is shaped differently
+            except Exception as error:  # some need data of another shape for scoring
                 warn_once(f"score {name}", f"{name} was not scored on what it was fitted to: {error!r:.200}")
         run.log("train", values)
-        if hasattr(owner, "best_params_"):  # of a search
+        if hasattr(owner, "best_params_"):  # for a search
             run.summary[f"{name}.best_score"] = float(owner.best_score_)
             run.summary[f"{name}.best_params"] = {key: _brief(value) for key, value in owner.best_params_.items()}
         results = getattr(owner, "cv_results_", None)
@@ -160,7 +160,7 @@ def _rows(data: Any) -> int:
 
 
 def _brief(value: Any) -> Any:
-    """A parameter as it is shown; a model within is its text."""
+    """Return a parameter as it is shown; nested models become text."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if hasattr(value, "item") and getattr(value, "size", 1) == 1:

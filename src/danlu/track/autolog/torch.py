@@ -1,4 +1,4 @@
-"""Plain PyTorch: the loss that was propagated back and the learning rate; on request gradients and parameters."""
+"""Plain PyTorch: the loss passed to backward() and the learning rate; on request gradients and parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from danlu.track.run import Run
 from danlu.track.warn import warn_once
 
 MAX_TENSORS = 200
-"""Of a model that is watched; each is a histogram per time."""
+"""Of a watched model; each is logged as a histogram."""
 
 _intervals: weakref.WeakKeyDictionary[Patches, int] = weakref.WeakKeyDictionary()
 _held = 0
@@ -22,7 +22,7 @@ _lock = threading.Lock()
 
 
 def hold() -> None:
-    """A framework above PyTorch tells of this training by itself."""
+    """Pause: a framework on top of PyTorch logs this training itself."""
     global _held  # noqa: PLW0603
     with _lock:
         _held += 1
@@ -65,7 +65,7 @@ class _Listener:
         self._scaled: tuple[Any, Any] = (None, None)
 
     def scaled(self, call: Call) -> None:
-        """A scaler of mixed precision multiplies the loss; what people want to see is what went in."""
+        """A scaler of mixed precision multiplies the loss; log the unscaled one."""
         self._scaled = (call.result, call.argument("outputs", 1))
 
     def backward(self, call: Call) -> None:
@@ -118,11 +118,11 @@ def watch(
     parameters: bool = False,
     bins: int = 64,
 ) -> Patches:
-    """Log how the gradients of a model of PyTorch are spread, and its parameters if asked, before every n-th step.
+    """Log histograms of a PyTorch model's gradients, and optionally its parameters, before every n-th optimizer step.
 
-    Each tensor is a histogram of the type `gradients` or `parameters`, 200 at most; `gradients/norm` is the norm of all
-    of them, `gradients/nonfinite` how many numbers are NaN or infinite. Costs time in those steps only. The answer's
-    `undo()` ends it.
+    Each tensor is a histogram of type `gradients` or `parameters`, 200 at most; `gradients/norm` is the total norm,
+    `gradients/nonfinite` the number of NaN or infinite values. Only these steps become slower. `undo()` of the result
+    ends it.
     """
     patches, target = Patches(), Target(run)
     named = [(name, tensor) for name, tensor in model.named_parameters() if tensor.requires_grad]
@@ -173,7 +173,7 @@ class _Watched:
 
 
 def _spread(numbers: Any, bins: int) -> Any:
-    """Counted where the tensor is, on its own device."""
+    """Count the bins on the tensor's own device."""
     from danlu.track.media import Counted
 
     if not numbers.numel():

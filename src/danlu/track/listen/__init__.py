@@ -1,1 +1,1 @@
-"""Listening to other libraries, and where what is heard is written."""
+"""Intercept calls of other libraries, and choose the run to log to."""

@@ -1,7 +1,7 @@
-"""Calls of other libraries that a run listens to. Installed when a library is there or comes, undone in one go.
+"""Intercept calls of other libraries. Patches are installed when a library is imported, and undone together.
 
-What is listened to does as it did: the original is called with what it was given, its answer and its exceptions are
-the caller's. A mistake of a listener is one warning.
+Patched functions behave as before: the original gets its arguments, and its result and exceptions go to the caller. An
+error in a listener is one warning.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Listener = Callable[["Call"], None]
 
 
 class Call:
-    """One call of a function that is listened to."""
+    """One call of a patched function."""
 
     def __init__(self, original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.original = original
@@ -31,21 +31,21 @@ class Call:
         self.result: Any = None
         self.error: Optional[BaseException] = None
         self.notes: dict[str, Any] = {}
-        """What `before` leaves for `after`."""
+        """Data that `before` passes to `after`."""
 
     @property
     def owner(self) -> Any:
-        """The object whose method it is."""
+        """The object whose method is called."""
         return self.args[0] if self.args else None
 
     def argument(self, name: str, at: int, *, otherwise: Any = None) -> Any:
-        """What was passed by this name or at this place; `self` is place 0."""
+        """Return the argument of this name or at this position; `self` is position 0."""
         if name in self.kwargs:
             return self.kwargs[name]
         return self.args[at] if len(self.args) > at else otherwise
 
     def replace(self, name: str, at: int, *, value: Any) -> None:
-        """Have the original get this instead."""
+        """Replace an argument for the original."""
         if len(self.args) > at and name not in self.kwargs:
             self.args = (*self.args[:at], value, *self.args[at + 1 :])
         else:
@@ -53,14 +53,14 @@ class Call:
 
 
 class Patches:
-    """What was put in place by one call of `mirror_...`, `autolog` or `watch`. A context manager that undoes it."""
+    """The patches of one call of `mirror_...`, `autolog` or `watch`. A context manager that undoes them."""
 
     def __init__(self) -> None:
         self.is_on = True
         self._undo: list[Callable[[], None]] = []
 
     def undo(self) -> None:
-        """Take everything back. What somebody else has wrapped since stays where it is, and does nothing more."""
+        """Undo all patches. One that other code has wrapped since stays in place, and does nothing any more."""
         self.is_on = False
         while self._undo:
             try:
@@ -89,10 +89,10 @@ class Patches:
         after: Optional[Listener] = None,
         failed: Optional[Listener] = None,
     ) -> None:
-        """Listen to a function of a module, or a method of a class. Quiet when there is none of that name.
+        """Listen to a function of a module, or a method of a class. Does nothing when there is none of that name.
 
-        Of calls of a `group` that are made inside each other the outermost is listened to; without a group, of calls
-        of this function inside itself.
+        Of nested calls of the same `group`, only the outermost is reported; without a group, of recursive calls of this
+        function.
         """
         original = getattr(owner, name, None)
         if not callable(original):
@@ -132,7 +132,7 @@ class Patches:
         self.on_undo(take_back)
 
     def when_there(self, module: str, install: Callable[[ModuleType], None]) -> None:
-        """Call `install` with a module: now when it is imported already, else as soon as somebody imports it."""
+        """Call `install` with a module: now if it is already imported, else as soon as it is."""
 
         def safely(found: ModuleType) -> None:
             if self.is_on:
@@ -159,7 +159,7 @@ _inside = _Inside()
 
 @contextmanager
 def _outermost(key: tuple[int, str]) -> Iterator[bool]:
-    """Whether no other call of the same group is under way in this thread."""
+    """Yield whether this is the outermost call of its group in this thread."""
     if key in _inside.keys:
         yield False
         return
@@ -181,7 +181,7 @@ def _safely(listener: Optional[Callable[[Call], None]], call: Call) -> None:
 
 
 class _Finder:
-    """Stands first among those who find modules, while somebody waits for one. Finds nothing by itself."""
+    """First entry of sys.meta_path while waiting for modules. Calls the other finders, and hooks into the loader."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, list[Callable[[ModuleType], None]]] = {}

@@ -1,4 +1,4 @@
-"""Which run gets what is heard: the one that was named, else the newest one here, else one that is begun for it."""
+"""The run to log to: the given one, else the newest in this process, else a new one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from danlu.track.run import Run, SilentRun
 
 
 class Target:
-    """Where one mirror, or one `autolog`, writes."""
+    """The target of one mirror or one `autolog`."""
 
     def __init__(self, run: Optional[Run]) -> None:
         self._given = run
@@ -19,13 +19,13 @@ class Target:
 
     @property
     def there(self) -> Optional[Run]:
-        """The run, when nothing must be begun for it."""
+        """The run, if none has to be started."""
         if self._given is not None:
             return self._given
         return ending.newest()
 
     def run(self, name: str, **about: Any) -> Run:
-        """The run; begun under this name when there is none. In a forked child, as every run, a silent one."""
+        """Return the run; start one of this name if there is none. In a forked child it is silent, like every run."""
         if os.getpid() != self._process:
             return self.there or SilentRun(name)
         found = self.there
@@ -36,7 +36,7 @@ class Target:
         return found or self._own  # type: ignore[return-value]
 
     def finish(self) -> None:
-        """End the run if it was begun here."""
+        """End the run if it was started here."""
         if self._own is not None:
             self._own.finish()
             self._own = None

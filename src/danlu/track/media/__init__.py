@@ -1,4 +1,4 @@
-"""What a run writes down besides numbers: how it becomes frames of a journal, and the calls for it."""
+"""Media of a run: the methods that log them, and their encoding as journal frames."""
 
 from __future__ import annotations
 

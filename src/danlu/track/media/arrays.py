@@ -1,4 +1,4 @@
-"""Arrays and tensors of any library as what Python knows. NumPy is used where the script has it, never loaded."""
+"""Convert arrays and tensors of any library to Python objects. Uses NumPy only if the script has imported it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_CHANNELS = 4
 
 
 def nested(value: Any) -> Any:
-    """A tensor or an array as nested lists."""
+    """Convert a tensor or array to nested lists."""
     for name in ("detach", "cpu"):
         if hasattr(value, name):
             value = getattr(value, name)()
@@ -22,14 +22,14 @@ def nested(value: Any) -> Any:
 
 
 def num_axes(value: Any) -> int:
-    """How deep an array, a tensor or lists are."""
+    """Return the number of dimensions of an array, a tensor or nested lists."""
     if hasattr(value, "shape"):
         return len(value.shape)
     return 1 + num_axes(value[0]) if isinstance(value, (list, tuple)) and value else 0
 
 
 def flat(values: Any) -> Iterator[float]:
-    """All numbers of what may be nested."""
+    """Yield all numbers in nested lists."""
     found = nested(values)
     if isinstance(found, (list, tuple)):
         for inner in found:
@@ -39,26 +39,26 @@ def flat(values: Any) -> Iterator[float]:
 
 
 def as_numpy(values: Any) -> Optional[Any]:
-    """The numbers as one row of float64, where the script has NumPy and they convert by themselves."""
+    """Return the numbers as a flat float64 array; None without NumPy, or when they cannot be converted."""
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return None
     try:
-        for name in ("detach", "cpu", "float"):  # half precision of PyTorch is none of NumPy's types
+        for name in ("detach", "cpu", "float"):  # NumPy does not support PyTorch's half precision
             if hasattr(values, name) and hasattr(values, "detach"):
                 values = getattr(values, name)()
         return numpy.asarray(values, dtype=float).ravel()
-    except Exception:  # lists of unequal length, objects, a NumPy that is half loaded
+    except Exception:  # ragged lists, objects, a partially imported NumPy
         return None
 
 
 def array_png(rows: Any) -> bytes:
-    """A PNG file of an array H×W, H×W×C or C×H×W. Raise ValueError that says what is expected."""
+    """Encode an array H×W, H×W×C or C×H×W as PNG. Raise ValueError for anything else."""
     if not isinstance(rows, list) or not rows or not isinstance(rows[0], list) or not rows[0]:
         raise ValueError("an image is an array of H×W, H×W×C or C×H×W numbers, a file's bytes, or a path")
     if isinstance(rows[0][0], list):
         if len(rows) in (1, 3, 4) and len(rows[0][0]) not in (1, 2, 3, 4):
-            rows = [[list(pixel) for pixel in zip(*lines)] for lines in zip(*rows)]  # C×H×W, as PyTorch has it
+            rows = [[list(pixel) for pixel in zip(*lines)] for lines in zip(*rows)]  # C×H×W, as in PyTorch
     else:
         rows = [[[value] for value in row] for row in rows]
     channels = len(rows[0][0])
@@ -71,7 +71,7 @@ def array_png(rows: Any) -> bytes:
 
 
 def png(width: int, height: int, channels: int, rows: Iterable[bytes]) -> bytes:
-    """A PNG file of 8-bit rows: 1 grey, 2 grey with alpha, 3 RGB, 4 RGBA."""
+    """Encode 8-bit rows as PNG: 1 channel is grey, 2 grey with alpha, 3 RGB, 4 RGBA."""
     colour = {1: 0, 2: 4, 3: 2, 4: 6}[channels]
     body = zlib.compress(b"".join(b"\x00" + row for row in rows), 6)
     header = struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
@@ -79,7 +79,7 @@ def png(width: int, height: int, channels: int, rows: Iterable[bytes]) -> bytes:
 
 
 def gif(frames: Any, fps: float) -> bytes:
-    """A moving GIF of arrays H×W×C. Raise ValueError where Pillow is not installed."""
+    """Encode arrays H×W×C as an animated GIF. Raise ValueError when Pillow is not installed."""
     try:
         from PIL import Image
     except ImportError as error:
@@ -94,7 +94,7 @@ def gif(frames: Any, fps: float) -> bytes:
 
 
 def _byte(value: float, is_share: bool) -> int:
-    """Fractions of 1 when all numbers are floats, else 0 to 255; what lies outside is cut."""
+    """Convert to 0..255: floats are fractions of 1. Values outside the range are clipped."""
     if math.isnan(value):
         return 0
     return max(0, min(255, round(value * 255) if is_share else int(value)))

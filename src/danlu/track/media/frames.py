@@ -1,4 +1,4 @@
-"""Media as frames. Needs nothing but Python: arrays become PNG and WAV files here."""
+"""Encode media as journal frames. Standard library only: arrays become PNG and WAV files here."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_HTML_BYTES = 8 << 20
 
 
 class Counted(NamedTuple):
-    """A histogram: one edge more than counts."""
+    """A histogram. It has one more edge than counts."""
 
     edges: list[float]
     counts: list[int]
@@ -38,17 +38,17 @@ def text(about: Mapping[str, Any], value: str) -> Iterator[bytes]:
 
 
 def alert(about: Mapping[str, Any], value: tuple[str, str]) -> Iterator[bytes]:
-    """Frames of what a script wants somebody to know; its name is its title."""
+    """Encode an alert; its name is the title."""
     return text({**about, "level": value[1]}, value[0])
 
 
 def image(about: Mapping[str, Any], value: Any) -> Iterator[bytes]:
-    """Frames of an image. Raise ValueError that says what is expected."""
+    """Encode an image. Raise ValueError for unsupported values."""
     return _file_frames(about, _image_bytes(value), "image", "PNG, JPEG, GIF or WebP")
 
 
 def audio(about: Mapping[str, Any], value: tuple[Any, int]) -> Iterator[bytes]:
-    """Frames of a sound: a file, or samples and how many of them a second has."""
+    """Encode audio: a file, or samples and their rate."""
     sound, sample_rate = value
     data = _file_bytes(sound)
     if data is None:
@@ -57,7 +57,7 @@ def audio(about: Mapping[str, Any], value: tuple[Any, int]) -> Iterator[bytes]:
 
 
 def video(about: Mapping[str, Any], value: tuple[Any, float]) -> Iterator[bytes]:
-    """Frames of a video: a file, or arrays T×H×W×C, which become a moving GIF."""
+    """Encode a video: a file, or arrays T×H×W×C, which become an animated GIF."""
     moving, fps = value
     data = _file_bytes(moving)
     if data is not None:
@@ -68,7 +68,7 @@ def video(about: Mapping[str, Any], value: tuple[Any, float]) -> Iterator[bytes]
 
 
 def images(about: Mapping[str, Any], value: tuple[Any, Optional[Sequence[Any]]]) -> Iterator[bytes]:
-    """Frames of several images that belong together, each with its caption."""
+    """Encode several related images with captions."""
     given, captions = list(value[0]), [str(caption)[:200] for caption in value[1] or ()]
     if len(given) > MAX_IMAGES:
         raise ValueError(f"it has {len(given)} images; {MAX_IMAGES} are the most")
@@ -82,7 +82,7 @@ def images(about: Mapping[str, Any], value: tuple[Any, Optional[Sequence[Any]]])
 
 
 def figure(about: Mapping[str, Any], value: Any) -> Iterator[bytes]:
-    """Frames of a figure: of Plotly as what it is made from, of Matplotlib and others that save themselves as PNG."""
+    """Encode a figure: Plotly as JSON; Matplotlib, and others with `savefig`, as PNG."""
     if callable(getattr(value, "to_plotly_json", None)):
         made = json.loads(value.to_json())
         format = "application/vnd.plotly.v1+json"
@@ -95,7 +95,7 @@ def figure(about: Mapping[str, Any], value: Any) -> Iterator[bytes]:
 
 
 def html(about: Mapping[str, Any], value: Any) -> Iterator[bytes]:
-    """Frames of a page: its text, or something that says what it looks like in a notebook."""
+    """Encode an HTML page: text, or an object with `_repr_html_`, as notebooks use it."""
     shown = value._repr_html_() if hasattr(value, "_repr_html_") else value
     if not isinstance(shown, str):
         raise ValueError(f"expected HTML as text, got {type(value).__name__}")
@@ -106,7 +106,7 @@ def html(about: Mapping[str, Any], value: Any) -> Iterator[bytes]:
 
 
 def table(about: Mapping[str, Any], value: tuple[Sequence[Any], Sequence[Any]]) -> Iterator[bytes]:
-    """Frames of a table: names of columns with their types, and rows with one cell for each."""
+    """Encode a table: names and types of columns, and rows with one cell for each."""
     columns, rows = [str(name) for name in value[0]], [[_cell(cell) for cell in row] for row in value[1]]
     if len(rows) > MAX_ROWS:
         raise ValueError(f"it has {len(rows)} rows; {MAX_ROWS} are the most")
@@ -153,7 +153,7 @@ FRAMES: dict[str, Callable[[Mapping[str, Any], Any], Iterator[bytes]]] = {
 
 
 def wav(samples: Any, sample_rate: int) -> bytes:
-    """A WAV file of 16-bit samples: a list of numbers from -1 to 1, or one such list per channel."""
+    """Encode 16-bit WAV: a list of numbers from -1 to 1, or one such list per channel."""
     if not isinstance(samples, list) or not samples:
         raise ValueError("a sound is a file, or an array of samples from -1 to 1, or one such array per channel")
     channels = samples if isinstance(samples[0], list) else [samples]
@@ -170,14 +170,14 @@ def wav(samples: Any, sample_rate: int) -> bytes:
 
 
 def counted(edges: list[float], counts: list[int]) -> Counted:
-    """A histogram that was counted elsewhere. Raise ValueError when there is not one edge more than counts."""
+    """Return an existing histogram. Raise ValueError when it does not have one more edge than counts."""
     if len(edges) != len(counts) + 1:
         raise ValueError(f"{len(counts)} counts need {len(counts) + 1} edges, not {len(edges)}")
     return Counted(edges, counts)
 
 
 def count(values: Any, bins: int) -> Counted:
-    """How numbers are spread over `bins` of equal width; what is not finite is left out."""
+    """Return a histogram with `bins` of equal width; non-finite numbers are skipped."""
     array = as_numpy(values)
     finite: Any = array[abs(array) < math.inf] if array is not None else [x for x in flat(values) if math.isfinite(x)]
     if not len(finite):
@@ -222,7 +222,7 @@ def _format_of(data: bytes, kind: str, expected: str) -> str:
 
 
 def _file_bytes(value: Any) -> bytes | None:
-    """The bytes of a file that is given by them or by its path; None for anything else."""
+    """Return the content of a file given as bytes or as a path; None for anything else."""
     if isinstance(value, (bytes, bytearray)):
         return bytes(value)
     if isinstance(value, (str, os.PathLike)):
@@ -247,7 +247,7 @@ def _sample(value: float) -> int:
 
 
 def _cell(value: Any) -> Any:
-    """What a table can hold: numbers, texts, truths and nothing; all else becomes text."""
+    """Convert to a valid cell: numbers, text, booleans and None; everything else becomes text."""
     value = nested(value)
     if value is None or isinstance(value, (str, bool, int)):
         return value

@@ -1,4 +1,4 @@
-"""How well a classifier does, as pictures: confusion matrices, precision over recall, ROC curves."""
+"""Plots of classifiers: confusion matrices, precision-recall curves, ROC curves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_POINTS = 200
 class Matrix(NamedTuple):
     labels: list[str]
     counts: list[list[int]]
-    """A row per true label, a column per predicted one."""
+    """A row per true label, a column per predicted label."""
 
 
 class Curve(NamedTuple):
@@ -27,7 +27,7 @@ class Curve(NamedTuple):
 
 
 def confusion(truth: Any, predicted: Any, *, labels: Optional[Sequence[Any]]) -> Matrix:
-    """Count pairs. `labels` are in the order of the rows; numbers from 0 may stand for them in the values."""
+    """Count pairs. `labels` are in the order of the rows; values may be labels or their indexes."""
     true, guessed = list(nested(truth)), list(nested(predicted))
     if len(true) != len(guessed):
         raise ValueError(f"expected as many predictions as true labels, got {len(guessed)} for {len(true)}")
@@ -57,7 +57,7 @@ def roc(truth: Any, scores: Any, *, labels: Optional[Sequence[Any]]) -> list[Cur
 def _per_class(
     truth: Any, scores: Any, labels: Optional[Sequence[Any]]
 ) -> Iterable[tuple[str, list[bool], list[float]]]:
-    """Name, truths and scores of each class. One row of scores is the positive class alone."""
+    """Return name, truth and scores of each class. One-dimensional scores are of the positive class."""
     true, rows = list(nested(truth)), list(nested(scores))
     if len(true) != len(rows) or not rows:
         raise ValueError(f"expected a score for every true label, got {len(rows)} for {len(true)}")
@@ -78,7 +78,7 @@ def _per_class(
 
 
 def _counted(truth: list[bool], scores: list[float]) -> list[tuple[int, int]]:
-    """True and false positives at every threshold that tells scores apart, from the highest down."""
+    """Return true and false positives at every distinct score as threshold, in descending order."""
     order = sorted(range(len(scores)), key=lambda at: -scores[at] if math.isfinite(scores[at]) else math.inf)
     found, true, false = [(0, 0)], 0, 0
     for place, at in enumerate(order):
@@ -99,7 +99,7 @@ def _roc(name: str, truth: list[bool], scores: list[float]) -> Curve:
 
 
 def _precision_recall(name: str, truth: list[bool], scores: list[float]) -> Curve:
-    """The area is the average precision: steps, without interpolation."""
+    """The area is the average precision, without interpolation."""
     counts = _counted(truth, scores)[1:]
     positive = counts[-1][0]
     if not positive:

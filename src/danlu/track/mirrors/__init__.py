@@ -1,4 +1,4 @@
-"""What a script tells TensorBoard or W&B comes to Danlu too: `track.mirror_tensorboard()`, `track.mirror_wandb()`."""
+"""Mirror TensorBoard or W&B calls of a script to Danlu: `track.mirror_tensorboard()`, `track.mirror_wandb()`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`track.mirror_tensorboard()`: what is given to a SummaryWriter is logged by a run as well."""
+"""`track.mirror_tensorboard()`: also log to a run what a script passes to SummaryWriter."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MODULES = ("torch.utils.tensorboard.writer", "tensorboardX.writer")
 
 
 def mirror_tensorboard(run: Optional[Run] = None) -> Patches:
-    """Log what SummaryWriters of `torch.utils.tensorboard` and `tensorboardX` are given to a run as well.
+    """Also log to a run what SummaryWriters of `torch.utils.tensorboard` and `tensorboardX` write.
 
-    May be called before they are imported or after. Without `run` it goes to the newest run of the script; when there
-    is none, one is begun that is called like the writer's folder. The answer's `undo()` ends it. Event files are
-    written as before.
+    May be called before or after they are imported. Logs to `run`, by default the newest run of the script; without
+    one, a run is started and named after the writer's folder. `undo()` of the result ends it. Event files are written
+    as before.
     """
     patches, target = Patches(), Target(run)
     mirror = _Mirror(target)
@@ -116,14 +116,14 @@ class _Mirror:
         run.log_pr_curve(name, truth, scores, call.argument("global_step", 4), type=type)
 
     def _place(self, call: Call, tag: str = "tag") -> tuple[Run, str, str]:
-        """Run, type and name of what a call is about."""
+        """Return run, type and name of a call."""
         folder = os.path.basename(str(_folder(call.owner)).rstrip("/\\")).lower()
         otherwise = type_word(folder) if folder in TYPES else "train"
         return (self._run(call), *split_tag(str(call.argument(tag, 1)), otherwise))
 
     def _run(self, call: Call) -> Run:
         folder = os.path.abspath(str(_folder(call.owner) or "tensorboard"))
-        if os.path.basename(folder).lower() in TYPES:  # writers for `train` and `val` are of one run
+        if os.path.basename(folder).lower() in TYPES:  # writers for `train` and `val` share one run
             folder = os.path.dirname(folder)
         return self._target.run(os.path.basename(folder) or "tensorboard")
 
@@ -133,7 +133,7 @@ def _folder(writer: Any) -> Any:
 
 
 def _channels_last(values: Any, given: str, wanted: str) -> Any:
-    """An array with its axes in another order; axes that it has not got are left out."""
+    """Transpose an array to the wanted order of axes; missing axes are skipped."""
     for name in ("detach", "cpu", "numpy"):
         if hasattr(values, name):
             values = getattr(values, name)()

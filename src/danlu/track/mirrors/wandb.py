@@ -1,4 +1,4 @@
-"""`track.mirror_wandb()`: what a script gives to W&B is logged by a run as well."""
+"""`track.mirror_wandb()`: also log to a run what a script passes to W&B."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ LEVELS = {"INFO": "info", "WARN": "warning", "ERROR": "error"}
 
 
 def mirror_wandb(run: Optional[Run] = None) -> Patches:
-    """Log what `wandb.init`, `log`, `config`, `summary`, `alert` and `finish` are given to a run as well.
+    """Also log to a run what `wandb.init`, `log`, `config`, `summary`, `alert` and `finish` get.
 
-    May be called before wandb is imported or after, also while a run of W&B is going on. Without `run` each run of W&B
-    gets a run of its own, in a folder called like its project. W&B's own run is as before, online or offline; one of
-    the mode `disabled` is left alone. The answer's `undo()` ends it.
+    May be called before or after wandb is imported, also while a W&B run is active. Without `run`, each W&B run gets a
+    run of its own, in a folder named after its project. The W&B run itself is not affected, online or offline; runs
+    with mode `disabled` are ignored. `undo()` of the result ends it.
     """
     patches = Patches()
     mirror = _Mirror(run)
@@ -53,7 +53,7 @@ def mirror_wandb(run: Optional[Run] = None) -> Patches:
 
 
 def _bind_again(package: Any, patches: Patches) -> None:
-    """`wandb.log` is a method of the run that is going on; have it be the one that is listened to."""
+    """Rebind `wandb.log` and others, which are methods of the active run, to the patched methods."""
     going_on = getattr(package, "run", None)
     for name in ("log", "alert", "finish", "define_metric"):
         if going_on is not None and getattr(getattr(package, name, None), "__self__", None) is going_on:
@@ -66,14 +66,14 @@ class _Mirror:
     def __init__(self, run: Optional[Run]) -> None:
         self._given = run
         self._runs: dict[int, tuple[Any, Run]] = {}
-        """By the identity of W&B's run, which is kept so that the number is not given to another one."""
+        """By id() of W&B's run. The run is kept, so that the id is not reused."""
 
     def init(self, call: Call) -> None:
         if call.result is not None:
             self._run_of(call.result)
 
     def before(self, call: Call) -> None:
-        """W&B counts its step in `log`, and forgets its run in `finish`: both are read before."""
+        """Read run and step before the call: W&B increments the step in `log`, and drops its run in `finish`."""
         call.notes["run"] = self._run_of(call.owner)
         call.notes["step"] = getattr(call.owner, "step", None)
 
@@ -174,7 +174,7 @@ def _folder(project: Any) -> Optional[str]:
 
 
 def axis_name(tag: str) -> str:
-    """`*` is every metric of W&B, also those that have another type here."""
+    """Convert the name of an axis. `*` means all W&B metrics, whatever their type here."""
     return tag if tag == "*" else "/".join(split_tag(tag, "train"))
 
 
@@ -188,7 +188,7 @@ def _flattened(values: Mapping[Any, Any], before: str = "", depth: int = 0) -> A
 
 
 def _log_medium(run: Run, name: str, value: Any, *, step: Any, type: str) -> None:
-    """Log an object of W&B that is no number, by what it is called."""
+    """Log a W&B object that is not a number, by the name of its class."""
     if isinstance(value, (list, tuple)) and value and all(_kind(one) == "Image" for one in value):
         captions = [getattr(one, "_caption", None) or "" for one in value]
         run.log_images(name, [_picture(one) for one in value], step, captions=captions, type=type)
@@ -221,7 +221,7 @@ def _log_medium(run: Run, name: str, value: Any, *, step: Any, type: str) -> Non
 
 
 class _Made:
-    """A figure of Plotly as W&B keeps it."""
+    """A Plotly figure as W&B stores it."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -239,5 +239,5 @@ def _kind(value: Any) -> str:
 
 
 def _picture(image: Any) -> Any:
-    """As PIL has it, or the file that it was made from."""
+    """Return W&B's image as a PIL image, or the path of its file."""
     return getattr(image, "image", None) or getattr(image, "_image", None) or image._path

@@ -1,1 +1,1 @@
-"""What sends runs and artifacts to the server, in processes beside the training script, and for `danlu sync`."""
+"""Upload runs and artifacts, in processes beside the training script and for `danlu sync`."""

@@ -1,4 +1,4 @@
-"""Which server runs go to, and with which key: as the command line and the client find it."""
+"""The server and key for runs, found in the same way as by the command line and the client."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from danlu.transfer.http_carrier import HttpCarrier
 from danlu.transfer.retrying import PASSING, Retry
 
 PATIENCE_SECONDS = 30.0
-"""How long to wait for a server that has answered before, such as during a restart."""
+"""How long to wait for a server that has responded before, for example during a restart."""
 
 
 class Address(NamedTuple):
@@ -23,7 +23,8 @@ class Address(NamedTuple):
 
 
 def find_address(environ: Mapping[str, str]) -> Optional[Address]:
-    """The server and the key; None when nothing may be sent: switched off, or no key. Inside a job they are its own."""
+    """Return server and key; None when nothing may be sent: tracking is offline, or there is no key. A job uses its
+    own."""
     if environ.get("DANLU_TRACK") == "offline":
         return None
     job = inside_job(environ)
@@ -31,7 +32,7 @@ def find_address(environ: Mapping[str, str]) -> Optional[Address]:
         return Address(job.url, job.token)
     try:
         from danlu.client.config import load_settings
-    except ImportError:  # an image without yaml: the environment still counts
+    except ImportError:  # an image without yaml: use the environment alone
         url, key = environ.get("DANLU_URL"), environ.get("DANLU_API_KEY")
         return Address(url, key) if url and key else None
     found = load_settings(environ=environ)
@@ -39,19 +40,19 @@ def find_address(environ: Mapping[str, str]) -> Optional[Address]:
 
 
 def connect(address: Address) -> Api:
-    """A server that is asked once per call: for who has more to do than to wait for it."""
+    """Return an API without retries, for callers that have other work to do."""
     return Api(HttpCarrier(address.url, address.credentials), Retry(0.0))
 
 
 class NotNow(ServerAway):
-    """The server answers, and has no room or is too busy: what it says of one thing may be no for that one only."""
+    """The server responds, but is full or too busy. This may concern one object only."""
 
 
 @contextmanager
 def connected(address: Address, *, waits: bool = False) -> Iterator[Api]:
-    """A server that is waited for once it has answered. The connections are closed at the end.
+    """Yield an API that retries once the server has responded. Closes the connections at the end.
 
-    With `waits` an answer that may be another one in a moment is raised as NotNow, and not as Refused.
+    With `waits`, temporary rejections are raised as NotNow instead of Refused.
     """
     carrier, kind = HttpCarrier(address.url, address.credentials), _Waits if waits else Retry
     try:

@@ -1,4 +1,4 @@
-"""What a training process has done with artifacts by another one: send, find, fetch."""
+"""Operations on artifacts that a training process delegates to another process: send, find, fetch."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from danlu.transfer.artifact_folders import send_folder
 from danlu.transfer.errors import Damaged, LocalProblem, Refused, ServerAway
 
 OTHERS_SECONDS, LOOK_SECONDS = 60.0, 0.2
-"""How long an artifact that another process sends is waited for."""
+"""How long to wait for an artifact that another process is sending."""
 
 
 def carry_out(address: Address, order: dict[str, Any]) -> dict[str, Any]:
-    """What became of it: `is_there`, `message`, and what was asked for."""
+    """Return the outcome: `is_there`, `message`, and the requested values."""
     do = {"send": _send, "find": _find, "fetch": _fetch}[order["do"]]
     try:
         with connected(address) as api:
@@ -34,7 +34,7 @@ def _send(api: Api, order: dict[str, Any]) -> dict[str, Any]:
     done = send_folder(api, order["artifact"])
     deadline = time.monotonic() + OTHERS_SECONDS
     while done is None and time.monotonic() < deadline:
-        time.sleep(LOOK_SECONDS)  # the companion, or a job's stager, was faster: then it is there in a moment
+        time.sleep(LOOK_SECONDS)  # the companion or a job's stager is sending it, and will be done soon
         done = send_folder(api, order["artifact"])
     if done is None:
         return {"is_there": False, "message": "another process is sending it"}

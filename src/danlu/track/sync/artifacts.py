@@ -1,4 +1,4 @@
-"""Sends artifacts while trainings run: a thread of the companion, so that metrics do not wait for large files."""
+"""Uploads artifacts during training, in a thread of the companion, so that metrics do not wait for large files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_PAUSE_SECONDS = 30.0
 
 
 class ArtifactSync:
-    """Looks into folders of artifacts now and then, and sends those that are finished."""
+    """Scans folders of artifacts at intervals, and sends those that are finished."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
@@ -31,7 +31,7 @@ class ArtifactSync:
         self._thread: Optional[threading.Thread] = None
 
     def look_into(self, address: Optional[Address], folders: Iterable[str], *, soon: bool) -> None:
-        """Look into these from now on; with `soon` not only after the usual pause."""
+        """Set the folders to scan; with `soon`, scan them before the usual pause is over."""
         self._address = address
         self._folders = tuple(sorted(set(folders)))
         if address is None or not self._folders:
@@ -43,7 +43,7 @@ class ArtifactSync:
             self._wake.set()
 
     def has_sent_since(self, folder: str, moment: float) -> bool:
-        """Whether all that was finished in a folder at a moment (of `time.monotonic`) is sent, or nobody will."""
+        """Whether everything finished in a folder before a moment (of `time.monotonic`) was sent, or never will be."""
         return self._address is None or not os.path.isdir(folder) or self._sent_at.get(folder, -math.inf) > moment
 
     def _run(self) -> None:
@@ -60,19 +60,19 @@ class ArtifactSync:
             except ServerAway as error:
                 pause = backoff.failed() or LOOK_SECONDS
                 self._say(f"artifacts are not synced: {error}; trying again in {pause:.0f} s")
-                time.sleep(LOOK_SECONDS)  # however soon it should be
-            except Exception as error:  # the thread must live on
+                time.sleep(LOOK_SECONDS)  # minimum pause, whatever else is requested
+            except Exception as error:  # the thread must not end
                 self._say(f"artifacts are not synced: {error!r}")
             self._wake.wait(pause)
 
     def _send_finished(self, folder: str) -> None:
-        """Raise NotNow when some of them have to wait, after the others were sent: versions are numbered in order."""
+        """Send finished artifacts in order. Raise NotNow at the end if some have to wait."""
         waiting: dict[str, NotNow] = {}
-        """By name; what was begun after it under the same name waits too."""
+        """By name: later artifacts of the same name wait too, because versions are numbered in order."""
 
         for draft_folder in find_drafts(folder):
             size = os.path.getsize(os.path.join(draft_folder, RECORD))
-            if self._done.get(draft_folder) == size:  # a link that comes later makes the record longer
+            if self._done.get(draft_folder) == size:  # a later link makes the record longer
                 continue
             draft = read_draft(draft_folder)
             if draft is None or not draft.is_sealed or self._address is None:

@@ -1,4 +1,4 @@
-"""One run that the companion looks after: what it notes about it, and what of it is on the server."""
+"""A run that the companion looks after: the companion's notes about it, and how much of it was sent."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from danlu.transfer.errors import Refused
 from danlu.transfer.journals import announce, send_journal
 
 FINAL_STATUS = (403, 404, 409, 422)
-"""Answers that will not change: the run is not sent again."""
+"""Status codes that are final: the run is not sent again."""
 
 PIECE_BYTES = 8 << 20
 
 
 class Attended:
-    """Has no descriptor open and no thread of its own: there may be thousands."""
+    """Has no open descriptor and no thread, because there may be thousands."""
 
     def __init__(self, order: Order) -> None:
         """Raise LookupError when the journal cannot be read."""
@@ -43,10 +43,10 @@ class Attended:
         self.search = order.search
         self.next_use = 0.0
         self.ended_at: Optional[float] = None
-        """When its end was seen, by `time.monotonic`."""
+        """When its end was detected, by `time.monotonic`."""
 
         self.is_sent = False
-        """Whether the server has all of it, or will never have it."""
+        """Whether the server has everything, or has rejected it for good."""
 
         self._path = order.journal
         self._scanned = journal.FILE_HEADER_BYTES
@@ -72,7 +72,7 @@ class Attended:
         self._write()
 
     def note_end(self, state: str, reason: str) -> None:
-        """For a process that could not do so itself."""
+        """Record the end of a process that could not do so itself."""
         self._unwritten += journal.encode_finish(state, time=time.time(), reason=reason)
         self._write()
 
@@ -82,12 +82,12 @@ class Attended:
         return not self._unwritten
 
     def note_rest(self) -> None:
-        """Write what a full disk has not taken so far."""
+        """Write notes that are left from when the disk was full."""
         if not self.is_noted:
             self._write()
 
     def has_end(self) -> bool:
-        """Read what was added to the journal, for the one frame that says that the run is over."""
+        """Scan new data of the journal for a FINISH frame."""
         while True:
             with open(self._path, "rb") as file:
                 file.seek(self._scanned)
@@ -100,16 +100,17 @@ class Attended:
                 return False
 
     def is_new(self) -> bool:
-        """Whether there are bytes that were not sent."""
+        """Whether there is unsent data."""
         return self._size() != self._sent_bytes
 
     def send(self, api: Api) -> str:
-        """Send what is new. Return why the server refuses it for good; raise ServerAway, and Refused for the moment."""
+        """Send new data. Return the reason of a permanent rejection; raise ServerAway, and Refused for a temporary
+        one."""
         size = self._size()
         try:
             if not self._is_announced:
                 announce(api, self.header)
-            # once all that are there: one that was killed may have left some of its own
+            # the first time send all of them: a companion that was killed may have left journals
             for path in self._paths() if self._is_announced else journals_in(self.folder):
                 send_journal(api, str(self.header["run"]), path)
             self._is_announced = True
@@ -121,7 +122,7 @@ class Attended:
         return ""
 
     def say(self, line: str) -> None:
-        # a log that has no room for a line is no reason to leave the run alone
+        # a full disk must not end the sync of the run
         with suppress(OSError), open(os.path.join(self.folder, "companion.log"), "a", encoding="utf-8") as file:
             file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}\n")
 
@@ -129,22 +130,22 @@ class Attended:
         return sum(os.path.getsize(path) for path in self._paths())
 
     def _paths(self) -> list[str]:
-        """The process's journal, and ours unless there was no room for it so far."""
+        """The process's journal, and ours if it could be created so far."""
         return [self._path, *([self._own] if os.path.exists(self._own) else [])]
 
     def _own_head(self) -> bytes:
-        """The beginning of a journal of our own: the process writes to its own one, and nobody else does."""
+        """The start of our own journal: only the process writes to its journal."""
         journal_id = journal.new_journal_id()
         self._own = os.path.join(self.folder, f"{journal_id}.journal")
         header = {**self.header, "writer": "companion", "created_at": time.time()}
         return journal.file_header(journal_id) + journal.encode_run(header)
 
     def _write(self) -> None:
-        """What a full disk takes in part is continued later, never repeated: the frames stay whole."""
+        """Continue after partial writes on a full disk, so that frames stay intact."""
         try:
             descriptor = os.open(self._own, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         except OSError:
-            return  # the next note tries again, and `note_rest`
+            return  # the next note, or `note_rest`, tries again
         try:
             self._unwritten = self._unwritten[os.write(descriptor, self._unwritten) :]
         except OSError:

@@ -1,10 +1,10 @@
-"""Runs beside training processes: syncs their journals, notes the use of the machine, and notices when one dies.
+"""Runs beside training processes: syncs their journals, records resource usage, and detects when one dies.
 
     python -I companion.py HOME
 
-There is one for all runs of a user on a machine (`danlu.track.sync.orders` says which share one), and it ends when
-there is nothing left to do. It is detached twice, so that nothing that happens to a training's processes happens to
-it. It writes to journals of its own and never to a training's.
+There is one for all runs of a user on a machine (see `danlu.track.sync.orders` for exceptions), and it exits when
+nothing is left to do. It is detached from the training's process group and session, so that signals to these do not
+reach it. It writes to its own journals and never to a training's.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NoReturn, Optional
 
 if __name__ == "__main__":
-    # as a script: this very copy of the package, but behind Python's own library, which nothing may shadow
+    # as a script: use this copy of the package, but after the standard library, so that nothing shadows it
     _own = os.path.abspath(os.path.join(__file__, "../../../.."))
     _after = [number for number, place in enumerate(sys.path) if place.endswith(("site-packages", "dist-packages"))]
     sys.path.insert(_after[0] if _after else len(sys.path), _own)
@@ -39,24 +39,24 @@ from danlu.transfer.retrying import Backoff
 
 LOOK_SECONDS, SENDING_SECONDS = 0.5, 0.1
 IDLE_SECONDS = 3.0
-"""How long it stays when there is nothing to do: the next run of a script comes soon."""
+"""How long to stay without work: a script often starts its next run soon."""
 
 FIRST_USE_SECONDS, USE_SECONDS = 1.0, 5.0
 MAX_PAUSE_SECONDS = 30.0
 LAST_TRIES_SECONDS = 120.0
-"""How long it retries after the end of a run. `danlu sync` uploads the rest."""
+"""How long to retry after the end of a run. `danlu sync` uploads the rest."""
 
 NUM_SENDERS = 4
 LOCK_SECONDS = 5.0
 PACKAGES_SECONDS, GIT_SECONDS = 60.0, 5.0
-"""How long what was found about the packages of a path and the code of a folder is taken for other runs."""
+"""How long packages of a path and the git state of a folder are cached for other runs."""
 
 
 class Companion:
     def __init__(self, home: str) -> None:
         self._home = home
         self._runs: dict[str, Attended] = {}
-        """File of the order -> run."""
+        """Order file -> run."""
 
         self._watches: dict[Process, Watch] = {}
         self._meters: dict[int, Meter] = {}
@@ -80,7 +80,7 @@ class Companion:
                     if self._is_done(path, run):
                         self._forget(path)
                 except OSError as error:
-                    _say(f"{run.folder} cannot be used: {error}")  # removed, or its disk is gone: nothing to look after
+                    _say(f"{run.folder} cannot be used: {error}")  # the folder was removed, or its disk is gone
                     self._forget(path)
             self._look_after_artifacts()
             if self._runs:
@@ -133,7 +133,7 @@ class Companion:
         if run.ended_at is not None:
             run.note_rest()
             return
-        is_gone = self._watches[run.process].wait(0.0)  # before the journal is read: the last word may be in it
+        is_gone = self._watches[run.process].wait(0.0)  # before reading the journal, which may hold its last record
         now = time.monotonic()
         if run.has_end():
             run.ended_at = now
@@ -157,7 +157,7 @@ class Companion:
         return found
 
     def _once(self, kind: str, key: Any, seconds: float, find: Any) -> Any:
-        """What was found a moment ago counts for other runs too."""
+        """Cache results for other runs."""
         known = self._found.get((kind, key))
         if known is None or time.monotonic() - known[0] > seconds:
             known = self._found[kind, key] = (time.monotonic(), find(key))
@@ -166,12 +166,12 @@ class Companion:
     # the server
 
     def _find_server(self) -> None:
-        """Look again with every run: somebody may have signed in meanwhile."""
+        """Search again for every run: the user may have signed in meanwhile."""
         if inside_job() is not None:
-            return  # the node sends what is in the folder of runs, also when this process is killed
+            return  # the node uploads the folder of runs, even when this process is killed
         try:
             address = find_address(os.environ)
-        except Exception as error:  # a settings file that cannot be used
+        except Exception as error:  # an invalid settings file
             _say(f"not syncing: {error}")
             return
         if address != self._address:
@@ -180,7 +180,7 @@ class Companion:
             self._backoff, self._try_at = _backoff(), 0.0
 
     def _send(self, path: str, run: Attended) -> None:
-        """Have it sent, unless that is going on or the server was away a moment ago."""
+        """Send in the background, unless that is in progress or the server was just unreachable."""
         sending = self._sending.get(path)
         if sending is not None and sending.done():
             del self._sending[path]
@@ -195,8 +195,8 @@ class Companion:
             self._backoff.reset()
             return
         if time.monotonic() < self._try_at:
-            return  # several were on their way when the server went
-        pause = self._backoff.failed() or 0.0  # there is no end to its patience
+            return  # several were in progress when the server became unreachable
+        pause = self._backoff.failed() or 0.0  # its patience is infinite
         self._try_at = time.monotonic() + pause
         run.say(f"not synced: {error}; trying again in {pause:.0f} s")
 
@@ -205,7 +205,7 @@ class Companion:
         self._artifacts.look_into(self._address, {run.artifacts for run in self._runs.values()}, soon=has_ended)
 
     def _wait(self) -> None:
-        """Wait a moment, or until a process ends that has a run."""
+        """Wait for a moment, or until the process of a run ends."""
         poll = select.poll()
         for process in {run.process for run in self._runs.values() if run.ended_at is None}:
             descriptor = self._watches[process].descriptor
@@ -226,14 +226,14 @@ def _backoff() -> Backoff:
 
 
 def _say(line: str) -> None:
-    with contextlib.suppress(OSError):  # its disk may be full
+    with contextlib.suppress(OSError):  # the disk may be full
         print(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), line, file=sys.stderr, flush=True)
 
 
 def _detach(home: str) -> int:
-    """Fork once more and let the parent end: the training process has no child that it could have to wait for.
+    """Fork again and let the parent exit, so that the training process has no child to wait for.
 
-    The parent ends when what is returned is closed: until then everybody knows that one is starting.
+    The parent exits when the returned descriptor is closed; until then the companion counts as starting.
     """
     ready, is_ready = os.pipe()
     if os.fork() != 0:
@@ -249,7 +249,7 @@ def _detach(home: str) -> int:
 
 
 def _take_lock(home: str) -> Optional[int]:
-    """None when another one looks after the orders. One that is about to end is waited for."""
+    """Return None when another companion exists. Waits for one that is about to exit."""
     descriptor = os.open(os.path.join(home, orders.LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     deadline = time.monotonic() + LOCK_SECONDS
     while time.monotonic() < deadline and orders.companion_of(home) is None:
@@ -274,7 +274,7 @@ def main() -> NoReturn:
         orders.announce_companion(home)
         companion.run()
         orders.withdraw_companion(home)
-        if not orders.given(home):  # whoever gives one from here on sees that there is no companion
+        if not orders.given(home):  # later orders are given by processes that see that there is no companion
             os._exit(0)
 
 

@@ -1,13 +1,13 @@
-"""What training processes leave for the companion: one file per run, in a folder that only this user can read.
+"""Orders that training processes leave for the companion: one file per run, in a folder that only this user can read.
 
 /run/user/1000/danlu/9f2c41d07c55e0ab/      or /tmp/danlu-1000/...: one folder per server, settings and Python
-  orders/JOURNAL.json                       a run to look after; removed when there is nothing left to do for it
-  companion.json                            the process that looks after them, while there is one
-  lock                                      held by it
+  orders/JOURNAL.json                       a run to look after; removed when nothing is left to do for it
+  companion.json                            the companion's process, while there is one
+  lock                                      held by the companion
   companion.log
 
-No key is written here: a companion has the environment of the process that started it, and other settings make another
-folder.
+No key is written here: a companion inherits the environment of the process that started it, and other settings use
+another folder.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Order(NamedTuple):
     folder: str
     journal: str
     search: tuple[str, ...]
-    """Where the process finds its packages."""
+    """sys.path of the process, to find its packages."""
 
 
 def home_of(environ: Mapping[str, str]) -> str:
-    """The folder for orders of processes with these settings; it is made. Raise OSError when it cannot be used."""
+    """Create and return the folder of orders for these settings. Raise OSError when it is not usable."""
     runtime = environ.get("XDG_RUNTIME_DIR")
     base = os.path.join(runtime, "danlu") if runtime and os.path.isdir(runtime) else _temporary()
     _make_private(base)
@@ -51,7 +51,7 @@ def home_of(environ: Mapping[str, str]) -> str:
 
 
 def give(home: str, order: Order) -> str:
-    """Leave an order and return its file; it is there whole."""
+    """Write an order atomically, and return its file."""
     name = os.path.basename(order.journal).partition(".")[0]
     path = os.path.join(home, ORDERS, f"{name}.json")
     _put(path, order._asdict())
@@ -59,7 +59,7 @@ def give(home: str, order: Order) -> str:
 
 
 def given(home: str) -> list[str]:
-    """The files of orders."""
+    """Return the files of all orders."""
     folder = os.path.join(home, ORDERS)
     try:
         return [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".json")]
@@ -68,7 +68,7 @@ def given(home: str) -> list[str]:
 
 
 def read(path: str) -> Optional[Order]:
-    """None when it is gone, or makes no sense."""
+    """Return None when the order was removed or is invalid."""
     try:
         with open(path, encoding="utf-8") as file:
             values = json.load(file)
@@ -83,7 +83,7 @@ def remove(path: str) -> None:
 
 
 def announce_companion(home: str) -> None:
-    """Say that this process looks after the orders."""
+    """Record that this process is the companion."""
     _put(os.path.join(home, COMPANION), this_process()._asdict())
 
 
@@ -92,7 +92,7 @@ def withdraw_companion(home: str) -> None:
 
 
 def companion_of(home: str) -> Optional[Process]:
-    """The process that looks after the orders; None when there is none."""
+    """Return the companion's process; None when there is none."""
     try:
         with open(os.path.join(home, COMPANION), encoding="utf-8") as file:
             process = Process(**json.load(file))
@@ -113,7 +113,7 @@ def _temporary() -> str:
 
 
 def _make_private(path: str) -> None:
-    """Raise OSError unless it is a folder of this user, and of nobody else: others may write to where it lies."""
+    """Create a folder, and raise OSError unless only this user can access it: its parent may be writable by others."""
     with contextlib.suppress(FileExistsError):
         os.mkdir(path, 0o700)
     about = os.lstat(path)
@@ -122,7 +122,8 @@ def _make_private(path: str) -> None:
 
 
 def _key(environ: Mapping[str, str]) -> str:
-    """The same for processes that one companion can serve: same server and key, same Python, same process numbers."""
+    """Return a key that is equal for processes that can share a companion: same server, key, Python and PID
+    namespace."""
     me = this_process()
     names = [name for name in environ if name.startswith("DANLU_")]
     settings = {name: environ[name] for name in (*names, *_SETTINGS) if name in environ and name not in _NOT_SETTINGS}
@@ -134,7 +135,7 @@ def _key(environ: Mapping[str, str]) -> str:
 
 
 def _project_file() -> str:
-    """The settings of the folder that this process works in, where it has some: they may name another server."""
+    """Return the path of the project file for this working directory, if any: it may name another server."""
     folder = os.path.abspath(os.curdir)
     while True:
         if os.path.exists(os.path.join(folder, PROJECT_FILE)):

@@ -1,4 +1,4 @@
-"""Syncs one run or artifact and says how it went, as a process of its own: nothing of it meets the training's packages.
+"""Sync one run or artifact and report the outcome, in a separate process that does not load the training's packages.
 
 python -I sync_now.py '{"run": "FOLDER", "folder": null, "make_folder": false, "conflict": "new"}'
 python -I sync_now.py '{"do": "send", "artifact": "FOLDER"}'          find and fetch: `artifact_orders`
@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 if __name__ == "__main__":
-    # as a script: this very copy of the package, but behind Python's own library, which nothing may shadow
+    # as a script: use this copy of the package, but after the standard library, so that nothing shadows it
     _own = os.path.abspath(os.path.join(__file__, "../../../.."))
     _after = [number for number, place in enumerate(sys.path) if place.endswith(("site-packages", "dist-packages"))]
     sys.path.insert(_after[0] if _after else len(sys.path), _own)
@@ -24,7 +24,7 @@ from danlu.transfer.errors import ServerAway
 
 
 def sync(order: dict[str, Any]) -> dict[str, Any]:
-    """What became of it: `is_there` and `message`."""
+    """Return the outcome: `is_there` and `message`."""
     address = find_address(os.environ)
     if address is None:
         return {"is_there": False, "message": "no server and key are known; `danlu login` keeps them"}

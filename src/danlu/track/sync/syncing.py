@@ -1,4 +1,4 @@
-"""Brings runs of a folder to the server. As often and from as many places as one likes: the end is the same."""
+"""Upload the runs of a folder. Idempotent, also when several processes do it."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ DIED = "the process ended unexpectedly: it was killed, or its machine went down"
 
 
 class Synced(NamedTuple):
-    """What became of one run."""
+    """Outcome of one run."""
 
     folder: str
     run_id: str
     name: str
     num_bytes: int
-    """Sent now; 0 when the server had it all."""
+    """Bytes sent now; 0 when the server had everything."""
 
     problem: str
-    """Why it is not, or not wholly, on the server; empty when it is."""
+    """Why it is not completely on the server; empty when it is."""
 
     is_skipped: bool = False
-    """Whether the folder has a run of that name, and `conflict` was `skip`."""
+    """Whether it was skipped, because the folder has a run of that name and `conflict` is `skip`."""
 
 
 class Wish(NamedTuple):
-    """What an upload asks for beyond a sync."""
+    """Options of an upload that a sync does not have."""
 
     folder: Optional[str] = None
     make_folder: bool = False
@@ -48,7 +48,7 @@ class Wish(NamedTuple):
 
 
 def sync_all(api: Api, folder: str) -> list[Synced]:
-    """Sync every run at or below a folder. A run that the server refuses does not keep the others back.
+    """Sync every run at or below a folder. A rejected run does not stop the others.
 
     Raises ServerAway when the server cannot be reached.
     """
@@ -56,7 +56,7 @@ def sync_all(api: Api, folder: str) -> list[Synced]:
 
 
 def sync_run(api: Api, folder: str, wish: Optional[Wish] = None) -> Optional[Synced]:
-    """Sync one run; None when its folder has no journal with a beginning."""
+    """Sync one run; None when no journal in its folder has a complete first frame."""
     files = open_journals(folder)
     if not files:
         return None
@@ -80,12 +80,12 @@ def sync_run(api: Api, folder: str, wish: Optional[Wish] = None) -> Optional[Syn
 def sync_artifact(
     api: Api, folder: str, *, moved: Callable[[str, int], None] = lambda _file, _size: None
 ) -> Optional[SyncedArtifact]:
-    """Sync one artifact; None when its folder has no record, or another process is at it. Raises ServerAway."""
+    """Sync one artifact; None when its folder has no record, or another process is sending it. Raises ServerAway."""
     return send_folder(api, folder, told=lambda file, size, _: moved(file, size))
 
 
 def sync_artifacts_of(api: Api, run: Synced) -> str:
-    """Sync the artifacts that a run has read or made; return why one is not there, empty when all are."""
+    """Sync the artifacts that a run has read or produced; return why one is not on the server, or ""."""
     problem = ""
     for folder in find_drafts(os.path.join(os.path.dirname(os.path.abspath(run.folder)), ARTIFACTS)):
         draft = read_draft(folder)
@@ -98,7 +98,7 @@ def sync_artifacts_of(api: Api, run: Synced) -> str:
 
 
 def note_death(folder: str, files: list[JournalFile]) -> Optional[str]:
-    """Write down that the newest process of the run died, when that is certain and new. Return the journal made."""
+    """Record that the newest process of the run died, if that is certain and new. Return the new journal."""
     newest = [one for one in files if one.header.get("writer") == "process"][-1:]
     if not newest:
         return None
@@ -111,13 +111,13 @@ def note_death(folder: str, files: list[JournalFile]) -> Optional[str]:
 
 
 def how_it_ended(folder: str, process: Process) -> tuple[str, str]:
-    """State and reason for a process that is gone and has not said so itself."""
+    """Return state and reason of a process that has ended without recording its end."""
     told = read_trace(folder, process)
     return ("stopped", told) if told is not None else ("died", DIED)
 
 
 def write_death(folder: str, header: dict[str, Any], of_journal: str) -> Optional[str]:
-    """A journal that says only that the process died. Its name is taken by the first of several that notice."""
+    """Write a journal that only says that the process died. If several processes notice it, only one succeeds."""
     path = os.path.join(folder, f"died-{of_journal}.journal")
     process = from_header(header)
     state, reason = how_it_ended(folder, process) if process is not None else ("died", DIED)
@@ -133,11 +133,11 @@ def write_death(folder: str, header: dict[str, Any], of_journal: str) -> Optiona
     try:
         with open(partial, "wb") as file:
             file.write(data)
-        os.link(partial, path)  # appears whole, and only once
+        os.link(partial, path)  # appears complete, and only once
     except FileExistsError:
         return None
     except OSError:
-        return None  # a folder that cannot be written can still be synced; the server's heartbeat rule notices
+        return None  # a read-only folder can still be synced; the server notices the missing heartbeat
     finally:
         if os.path.exists(partial):
             os.unlink(partial)
