@@ -55,7 +55,7 @@ class Handle(BaseModel):
 
 
 class Observation(BaseModel):
-    """What is true of a task now."""
+    """Current state of a task."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

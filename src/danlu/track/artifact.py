@@ -48,7 +48,7 @@ class Artifact:
         self._lock = threading.Lock()
         self._links_folder: Optional[str] = None
 
-    # what is in it
+    # content
 
     def add_file(self, file: PathText, path: Optional[str] = None) -> Artifact:
         """Add a file in its current state: later writes to it do not change the artifact.
@@ -104,7 +104,7 @@ class Artifact:
         self._quietly(_call("add_reference", uri, path), add)
         return self
 
-    # what is said of it
+    # properties
 
     @property
     def labels(self) -> list[str]:
@@ -131,7 +131,7 @@ class Artifact:
     def aliases(self, aliases: Sequence[str]) -> None:
         self._set("aliases", [str(alias) for alias in ([aliases] if isinstance(aliases, str) else aliases)])
 
-    # its way
+    # upload and download
 
     def finish(self) -> None:
         """Mark it as complete: the companion, the job's stager or `danlu sync` uploads it. A second call does nothing.
@@ -184,7 +184,7 @@ class Artifact:
     def __repr__(self) -> str:
         return f"<Artifact {self.name!r} {self.id}{'' if self.version is None else f' version {self.version}'}>"
 
-    # below: for this package
+    # internal
 
     def begin(self) -> None:
         """Write the first line of the record, and handle the end of the process."""

@@ -120,7 +120,7 @@ class Run(SaysMore):
         self._next_step = at
         self._add(journal.encode_branch(self._branch, from_step=at, time=_now()))
 
-    # what is set
+    # values
 
     @property
     def hparams(self) -> Noted:
@@ -155,7 +155,7 @@ class Run(SaysMore):
             return
         self._add(journal.encode_value("total_steps", steps, time=_now()))
 
-    # the data flow
+    # lineage
 
     def mark_input(self, artifact: Artifact) -> None:
         """Record that this run has read an artifact. A problem is one warning."""
@@ -236,7 +236,7 @@ class Run(SaysMore):
     def __repr__(self) -> str:
         return f"<Run {self.name!r} {self.id} {self.state}>"
 
-    # below: for this package
+    # internal
 
     def begin(self, hparams: Any, *, has_output: bool = True) -> None:
         """Record the first values, and handle the end of the process. Called once."""
