@@ -66,44 +66,44 @@ class Suite(_Frozen):
     """Name of the suite; runs of the same name are compared with each other."""
 
     task: str = ""
-    """What it does, in a line."""
+    """Description, in one line."""
 
     work: Optional[str] = None
     """Work that ships with Danlu; instead of `code` and `command`."""
 
     code: Optional[str] = None
-    """Folder beside the file, or store://... path, with code of your own."""
+    """Folder next to the suite file, or store path, with your own code."""
 
     command: Optional[str] = None
-    """What is started on every node; every rank writes `bench/rank-N.json` into its output folder."""
+    """Command that runs on every node. Every rank must write `bench/rank-N.json` into its output folder."""
 
     data: dict[str, str] = Field(default_factory=dict)
     """Store path -> path in the job."""
 
     nodes: int = Field(default=1, ge=1, le=4096)
     device: str = "cpu:1"
-    """Devices of every node; there is a rank for each."""
+    """Devices of every node; there is one rank per device."""
 
     cpus: Optional[float] = Field(default=None, gt=0)
-    """Cores reserved on every node: all of them keep other jobs away."""
+    """Cores reserved on every node. Reserving all of them keeps other jobs away."""
 
     image: Optional[str] = None
     framework: Optional[str] = None
     env: dict[str, str] = Field(default_factory=dict)
     parameters: dict[str, Any] = Field(default_factory=dict)
-    """What the code reads: sizes, steps, and `warmup`, the steps that do not count."""
+    """Parameters of the code, such as sizes, steps, and `warmup`, the number of steps that do not count."""
 
     measures: dict[str, Measure] = Field(min_length=1)
-    """What is measured; the first one is what reports and comparisons are about."""
+    """What is measured. Reports and comparisons are about the first measure."""
 
     criteria: dict[str, Criterion] = Field(default_factory=dict)
-    """What a run needs to pass."""
+    """Criteria that a run must meet to pass."""
 
     outlier: float = Field(default=0.1, gt=0, lt=1)
-    """Ranks and nodes that are this far from the median are named."""
+    """Ranks and nodes that differ from the median by more than this fraction are reported."""
 
     timeout: Annotated[float, BeforeValidator(parse_duration)] = 1800.0
-    """Time limit of the run, and of its wait for devices."""
+    """Time limit of each job of a run, and of its wait in the queue."""
 
     @model_validator(mode="after")
     def _is_complete(self) -> Suite:
@@ -123,7 +123,7 @@ class Suite(_Frozen):
 
     @property
     def per_node(self) -> int:
-        """Ranks of each node."""
+        """Ranks per node."""
         return parse_device(self.device).count
 
 

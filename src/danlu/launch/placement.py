@@ -8,7 +8,7 @@ SANDBOX_ROOT = "/opt/ml"
 
 
 class TaskPlacement(BaseModel):
-    """One task's place."""
+    """Placement of one task."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -12,7 +12,7 @@ from danlu.scheduler.policy.ranking import NodeRanking
 from danlu.scheduler.policy.shape import Need, Shape
 
 MAX_TRIES = 400
-"""Maximum number of sets of victims tried on one node; above it the newest jobs are chosen one by one."""
+"""Sets of victims tried on one node; after that the best so far is used, or the newest jobs one by one."""
 
 MAX_PRUNED = 64
 MIN_LOOKED_AT = 256

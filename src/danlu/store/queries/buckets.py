@@ -33,7 +33,7 @@ def get_bucket(session: Session, name: str) -> BucketRow | None:
 
 
 def place_of(row: BucketRow) -> str:
-    """Where its objects are in the object store. Empty in rows of older versions: there it is the name."""
+    """Where the bucket's objects are in the object store. Rows of older versions have no place; theirs is the name."""
     return row.place or row.name
 
 
