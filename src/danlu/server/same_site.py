@@ -1,4 +1,4 @@
-"""Whether a request was sent by a page of this server, as browsers tell."""
+"""Whether a page of this server sent a request, according to the browser."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from danlu.errors import NotAllowed
 from danlu.server.state import State
 
 OWN = ("same-origin", "none")
-"""`none`: typed by hand, or a bookmark. `same-site` is a neighbour, such as a port of a job under its own name."""
+"""`none`: a typed address or a bookmark. `same-site` is another site, such as an endpoint of a job."""
 
 
 async def check_same_site(request: Request, state: State) -> None:
-    """Refuse what a page of another site sends: it could sign its reader in as somebody who then sees what they do.
+    """Reject requests from pages of other sites: they could sign a user in to an attacker's account.
 
-    Browsers say so themselves (Sec-Fetch-Site), older ones where the page came from (Origin); programs send neither.
+    Browsers send Sec-Fetch-Site, older ones Origin; programs send neither.
     """
     sent_by, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
     own = {request.headers.get("Host", ""), _host_of(state.settings.reached_at)} - {""}

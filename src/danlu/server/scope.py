@@ -1,6 +1,6 @@
-"""Which projects a request is about: those that somebody sees, and the one that something new goes to.
+"""The projects of a request: those that the user sees, and the one that something new belongs to.
 
-What a role allows is decided in `danlu.auth.rights`; here names become rows, and what is not visible does not exist.
+`danlu.auth.rights` decides what a role allows; here names are resolved to rows, and what is not visible does not exist.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from danlu.store.sql.tables import ProjectRow
 
 
 def visible_project_ids(who: UserIdentity) -> Sequence[int] | None:
-    """The projects that somebody sees; None for all."""
+    """Ids of the projects that the user sees; None: all."""
     return None if who.is_admin else list(who.roles)
 
 
 def find_project(session: Session, who: UserIdentity, name: str) -> ProjectRow:
-    """The project of that name, if somebody sees it."""
+    """The project with this name, if the user sees it."""
     row = projects.project_by_name(session, name)
     if row is None or not rights.can_see_project(who, row.id):
         raise NotFound(f"no project {name!r}; `danlu projects ls` shows yours")
@@ -30,7 +30,7 @@ def find_project(session: Session, who: UserIdentity, name: str) -> ProjectRow:
 
 
 def find_project_to_own(session: Session, who: UserIdentity, name: str) -> ProjectRow:
-    """The project of that name, if somebody decides about it."""
+    """The project with this name, if the user may manage it."""
     row = find_project(session, who, name)
     if not rights.can_own_project(who, row.id):
         raise NotAllowed(f"this is for owners of project {name!r} and for admins")
@@ -38,10 +38,10 @@ def find_project_to_own(session: Session, who: UserIdentity, name: str) -> Proje
 
 
 def project_to_use(session: Session, who: UserIdentity, name: str | None = None) -> int:
-    """The project that a job, a bucket, a run or a file goes to: the named one, or their default one.
+    """The project for a new job, bucket, run or file: the named one, or the user's default project.
 
-    When that cannot be used (any more) there is no other in its place: whoever could bring that about, by archiving a
-    project or removing a member, would decide where somebody's jobs go.
+    There is no fallback when that cannot be used: by archiving a project or removing a member, others could decide
+    where a user's jobs are run.
     """
     if name is not None:
         return _named_to_use(session, who, name)

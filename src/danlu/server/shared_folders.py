@@ -1,8 +1,8 @@
-"""Folders that the jobs of a project share are named by its number. Older versions named them after the project.
+"""Renames shared folders of projects, which older versions named after the project, to the project's number.
 
-Owners can change the name of a project, and others can take it: a name must not lead to a folder. So what is there is
-renamed once, when the first server of this version starts, by the names that projects have then. What belongs to no
-project stays where it is, and no job can reach it any more: an admin can move it to the number of a project.
+Names of projects can be changed and reused, so a name must not lead to a folder. Folders are renamed once, when the
+first server of this version starts, by the current names of projects. Folders of no project stay where they are, out of
+reach of jobs: an admin can move one to the number of a project.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from danlu.launch.owner import login_name
 
 DONE = ".named-by-id"
-"""This file says that it was done: a name that is taken later gets nothing."""
+"""This file marks that it was done: a project that takes a name later gets no folder."""
 
 
 def name_by_id(folder: Path, projects: Mapping[int, str]) -> Iterator[str]:
@@ -25,7 +25,7 @@ def name_by_id(folder: Path, projects: Mapping[int, str]) -> Iterator[str]:
     for number, name in sorted(projects.items()):
         old, new = folder / login_name(name), folder / str(number)
         if old.is_dir() and not old.is_symlink() and not new.exists():
-            with suppress(FileNotFoundError):  # another server was faster
+            with suppress(FileNotFoundError):  # another server renamed it first
                 old.rename(new)
                 yield f"the shared folder of the project {name!r} is now {new}"
     for left in sorted(folder.iterdir()):

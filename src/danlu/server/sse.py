@@ -18,7 +18,7 @@ def event(name: str, data: BaseModel, event_id: Optional[str] = None) -> bytes:
 
 
 class Frame:
-    """Whole events, made ready once for all who are sent the same bytes."""
+    """Whole events, encoded once for all clients that get the same bytes."""
 
     __slots__ = ("chunked", "plain")
 

@@ -1,4 +1,4 @@
-"""What routes work with; made once by `app`."""
+"""What routes work with; created once by `main`."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class ServerState:
     """The pages, if they were built."""
 
     instruments: Instruments = field(default_factory=Instruments)
-    """What this server counts of itself."""
+    """Metrics of this server."""
 
     stopping: threading.Event = field(default_factory=threading.Event)
-    """Set when the server is about to end. Streams that would go on for ever end then; clients take them up again."""
+    """Set when the server is about to stop. Endless streams then end; clients connect again."""
 
 
 async def _state(request: Request) -> ServerState:
-    # async, so that it costs no trip through the thread pool
+    # async, so that it needs no thread of the pool
     return cast("ServerState", request.app.state.danlu)
 
 

@@ -1,4 +1,4 @@
-"""From settings to stores: where rows, objects, blobs and logs live."""
+"""Creates stores from the settings: the database, objects, blobs and logs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from danlu.store.upkeep.backup import INNER_BUCKETS
 from danlu.store.upkeep.cleaning import Places
 
 OBJECTS, INNER = "store/", "server/"
-"""Folders of the S3 place: what people see, and what only the server uses."""
+"""Folders in S3: for objects of users, and for what only the server uses."""
 
 
 def open_database(settings: ServerSettings) -> Database:
@@ -40,7 +40,7 @@ def make_blobs(settings: ServerSettings) -> Blobs:
 
 
 def make_inner(settings: ServerSettings) -> Objects:
-    """Where the server keeps bytes of its own, such as blobs."""
+    """The store for the server's own bytes, such as blobs."""
     place = s3_place(settings)
     if place is None:
         return LocalObjects(settings.server_dir)
@@ -58,7 +58,7 @@ def make_logs(settings: ServerSettings, database: Database) -> Logs:
 
 
 def cleaning_places(settings: ServerSettings, database: Database) -> Places:
-    """All that clean-up looks at."""
+    """Everything that clean-up inspects."""
     inner = make_inner(settings)
     inner_folders = [settings.server_dir / name for name in INNER_BUCKETS]
     return Places(
@@ -76,7 +76,7 @@ def cleaning_places(settings: ServerSettings, database: Database) -> Places:
 
 
 def make_metrics(settings: ServerSettings, database: Database) -> Metrics:
-    """Journals lie in the data folder, as logs do; packs lie where objects are."""
+    """Journals are in the data folder, as logs are; packs are in the server's own store."""
     files = JournalFiles(settings.server_dir / "runs")
     return Metrics(database, files, make_inner(settings), pack_bytes=settings.pack_bytes)
 
@@ -103,6 +103,6 @@ def s3_place(settings: ServerSettings) -> S3Place | None:
 
 
 def where_objects_are(settings: ServerSettings) -> str:
-    """One line that is the same for servers that share their objects."""
+    """A line that is the same for all servers that share their objects."""
     place = s3_place(settings)
     return "folder" if place is None else f"{place.endpoint} s3://{place.bucket}/{place.prefix}"

@@ -46,9 +46,10 @@ def set_password(state: ServerState, who: UserIdentity, body: SetPassword, cooki
 
 
 def check_password(state: ServerState, name: str, password: str, origin: Origin) -> int | None:
-    """Return whose password it is; None when it is wrong. Takes the same time for names that do not exist.
+    """Return the id of the user; None when the password is wrong. Takes the same time for names that do not exist.
 
-    A try is counted before it is made and taken back when it was right, so that many at once are not a way around.
+    A try is counted before the check and taken back if the password is right, so that concurrent tries cannot bypass
+    the limit.
     """
     with state.passwords.turns.take():
         counts, user_id, stored = state.database.write(sign_in.count_try, name, origin.address, state.now())
@@ -59,7 +60,7 @@ def check_password(state: ServerState, name: str, password: str, origin: Origin)
 
 
 def me(state: ServerState, who: Identity, cookie: str) -> MeOut:
-    """The own account; for a browser with the word that goes with what it changes."""
+    """The caller's account; for a browser session with its CSRF token."""
     if isinstance(who, JobIdentity):
         return state.database.read(service.job_itself, who)
     found = state.database.read(service.me, who)
@@ -70,7 +71,7 @@ def me(state: ServerState, who: Identity, cookie: str) -> MeOut:
 
 
 def own_link(state: ServerState, cookie: str, csrf: str, origin: Origin) -> str:
-    """A link for whoever is signed in in this browser, to sign in on the command line."""
+    """A link for the user of this browser session, to sign in on the command line."""
     who, right = browser_session(state, cookie, origin)
     if not secrets.same(csrf, right):
         raise NotAllowed("this form is not from the page of this session; open it again")

@@ -1,4 +1,4 @@
-"""The rules of the own account, of keys, and of the first start."""
+"""The rules of a user's own account, of API keys, and of the first start."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ MAX_KEYS = 1000
 
 
 def wants_link(session: Session) -> bool:
-    """Whether nobody could sign in any more: the admin has neither a key nor a password."""
+    """Whether nobody can sign in any more: the first admin has neither a key nor a password."""
     admin = people.user_by_name(session, ADMIN)
     return admin is not None and admin.password_hash is None and not people.keys_of(session, admin.id)
 
 
 def first_start(session: Session, now: datetime) -> bool:
-    """Make the admin, the first project and its bucket; False when there is somebody already."""
+    """Create the admin, the first project and its bucket; False if there are users already."""
     if people.any_user(session):
         return False
     admin = people.add_user(session, ADMIN, is_admin=True, at=now)
@@ -47,7 +47,7 @@ def first_start(session: Session, now: datetime) -> bool:
 
 
 def first_admin_link(session: Session, now: datetime) -> str:
-    """The token of a link for the admin who was there first and still is one."""
+    """The token of a link for the first admin who is still active."""
     admin = people.first_active_admin(session)
     return make_link(session, ADMIN if admin is None else admin.name, now)
 
@@ -63,7 +63,7 @@ def make_link(session: Session, name: str, now: datetime) -> str:
 
 
 def make_own_link(session: Session, who: UserIdentity, now: datetime) -> str:
-    """The token of a link for oneself."""
+    """The token of a link for the user themselves."""
     record_action(session, who, Action.USER_LINK, f"user/{who.name}", at=now)
     return make_link(session, who.name, now)
 
@@ -86,7 +86,7 @@ def me(session: Session, who: UserIdentity) -> MeOut:
 
 
 def job_itself(session: Session, who: JobIdentity) -> MeOut:
-    """Who a job is: itself, and whose."""
+    """The identity of a job and its owner."""
     job = jobs.get_job(session, who.job_id)
     assert job is not None, "its token was valid a moment ago"
     owner = people.get_user(session, job.owner_id)
@@ -102,7 +102,7 @@ def job_itself(session: Session, who: JobIdentity) -> MeOut:
 
 
 def set_default_project(session: Session, who: UserIdentity, body: SetDefaultProject, now: datetime) -> None:
-    """Choose where one's own jobs go that name no project."""
+    """Set the project for the user's jobs that name none."""
     project_id = project_to_use(session, who, body.project)
     user = people.get_user(session, who.user_id)
     assert user is not None, "the user of a request exists"
@@ -113,7 +113,7 @@ def set_default_project(session: Session, who: UserIdentity, body: SetDefaultPro
 def make_key(
     session: Session, who: UserIdentity, body: MakeKey, now: datetime, *, sealer: Sealer | None = None
 ) -> NewKeyOut:
-    """With a sealer it is a key that signs."""
+    """Create an API key; with a sealer, one that signs requests."""
     if len(people.keys_of(session, who.user_id)) >= MAX_KEYS:
         raise Conflict(f"you have {MAX_KEYS} API keys already; delete one that is not used: danlu keys ls")
     expires_at = None if body.expires_in_days is None else now + timedelta(days=body.expires_in_days)
@@ -133,7 +133,7 @@ def make_key(
 
 
 def list_keys(session: Session, who: UserIdentity, user: str | None, *, after: str, limit: int) -> Page[KeyOut]:
-    """Own keys; with a name that person's, for admins."""
+    """The user's own keys; admins may name another user."""
     of = who.user_id
     if user is not None and user != who.name:
         rights.check_admin(who, "other people's API keys are for admins to see")
@@ -146,7 +146,7 @@ def list_keys(session: Session, who: UserIdentity, user: str | None, *, after: s
 
 
 def delete_key(session: Session, who: UserIdentity, key_id: str, now: datetime) -> None:
-    """An own key; an admin may delete anybody's."""
+    """Delete one of the user's own keys; admins may delete any key."""
     found = people.get_key(session, key_id)
     if found is None or not (who.is_admin or found[1].id == who.user_id):
         raise NotFound(f"no API key {key_id!r} of yours")

@@ -1,4 +1,4 @@
-"""The rules of signing in: one-time links and passwords, and how long somebody waits after wrong ones."""
+"""The rules of signing in: one-time links and passwords, and delays after wrong passwords."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FAMILIAR_FOR = timedelta(days=90)
 def open_session(
     session: Session, state: ServerState, user_id: int, origin: Origin, *, way: str
 ) -> tuple[SessionOut, str]:
-    """Sign somebody in who has shown who they are."""
+    """Open a session for a user who has authenticated."""
     now = state.now()
     who = identity_of(session, people.get_user(session, user_id))
     cookie, csrf = secrets.make_token(), secrets.make_token()
@@ -52,7 +52,7 @@ def count_registering(session: Session, origin: Origin, now: datetime) -> None:
 def by_link(
     session: Session, state: ServerState, token: str, new_hash: str | None, origin: Origin
 ) -> tuple[SessionOut, str]:
-    """Sign in who has a link, and store the password that they chose."""
+    """Sign in with a link, and store the new password if there is one."""
     now = state.now()
     user_id = people.take_link(session, secrets.digest(token), now)
     if user_id is None:
@@ -78,7 +78,7 @@ def store_password(session: Session, who: UserIdentity, hashed: str, now: dateti
 def count_try(
     session: Session, name: str, address: str, now: datetime
 ) -> tuple[tuple[throttle.Count, ...], int, str | None]:
-    """Count a try, or refuse it. Return the counts before it, and the person."""
+    """Count a try, or raise TooManyRequests. Return the counts before it, the user's id and their password hash."""
     user = people.user_by_name(session, name)
     user_id = user.id if user is not None else 0
     place = throttle.network_of(address)
@@ -105,7 +105,7 @@ def _count(
 
 
 def take_back(session: Session, counts: tuple[throttle.Count, ...]) -> None:
-    """The password was right: the pair begins anew, the others lose the one that this try had added."""
+    """After a right password: reset the count of the pair, and subtract this try from the others."""
     rows = failures.failures(session, [count.key for count in counts])
     for count in counts:
         row = rows.get(count.key)

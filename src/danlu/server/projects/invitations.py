@@ -1,7 +1,7 @@
-"""The rules of invitations: an owner asks, the person decides.
+"""The rules of invitations: an owner invites, the user decides.
 
-Nobody becomes a member of a project without having agreed to it: owners of a project enter the jobs that run in it. Who
-invites is answered the same whether there is somebody of that name or not.
+Owners can add no members without their consent, since owners of a project may enter the jobs that run in it. The
+response to an invitation is the same whether or not the user exists.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_OF_PROJECT = 100
 
 
 def invite(session: Session, state: ServerState, who: UserIdentity, project: str, body: InviteMember) -> InvitationOut:
-    """Ask somebody to become a member. Asked again, the new role and a new end count."""
+    """Invite a user to become a member. A repeated invitation replaces the earlier one."""
     row, now = find_project_to_own(session, who, project), state.now()
     if any(member.name == body.user for member in projects.members(session, row.id)):
         raise bad_field("user", f"{body.user!r} is a member already; change their role: danlu projects add")
@@ -73,12 +73,12 @@ def withdraw(session: Session, state: ServerState, who: UserIdentity, project: s
 
 
 def list_mine(session: Session, state: ServerState, who: UserIdentity) -> list[InvitationOut]:
-    """What one is invited to."""
+    """The user's own invitations."""
     return _all_out(session, [one for one in invitations.of_user(session, who.user_id) if one.expires_at > state.now()])
 
 
 def accept(session: Session, state: ServerState, who: UserIdentity, invitation: str) -> ProjectOut:
-    """Become a member. Whoever has become one in another way keeps that role."""
+    """Become a member. A user who is one already keeps their role."""
     found, row = _find(session, state, who, invitation)
     inviter = people.get_user(session, found.invited_by)
     is_owner = people.roles_of(session, found.invited_by).get(row.id) == Role.OWNER.value
@@ -100,7 +100,7 @@ def decline(session: Session, state: ServerState, who: UserIdentity, invitation:
 
 
 def _find(session: Session, state: ServerState, who: UserIdentity, invitation: str) -> tuple[InvitationRow, ProjectRow]:
-    """An invitation of one's own that has not run out."""
+    """One of the user's own invitations that has not expired."""
     found = invitations.get_invitation(session, invitation)
     if found is None or found.user_id != who.user_id or found.expires_at <= state.now():
         raise NotFound(f"no invitation {invitation[:40]!r} of yours; `danlu projects invitations` lists them")

@@ -1,4 +1,4 @@
-"""Becoming a member of a project."""
+"""Adding members to a project."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from danlu.wire.people import RoleName
 
 
 def add_member(session: Session, project_id: int, user: UserRow, role: RoleName) -> None:
-    """Make somebody a member, or change their role.
+    """Add a member, or change their role.
 
-    The first project that they may add to becomes their default one. Which that is later, only they decide: whoever
-    could change it would get their jobs, with the secrets in them.
+    The first project that they may add to becomes their default project. Later only they can change it: anyone else who
+    could would receive their jobs, with the secrets in them.
     """
     projects.set_member(session, project_id, user.id, role.value)
     if user.default_project_id is None and role is not RoleName.VIEWER:

@@ -37,14 +37,14 @@ def get(session: Session, who: UserIdentity, name: str) -> ProjectOut:
 
 
 def make(session: Session, state: ServerState, who: UserIdentity, body: MakeProject) -> ProjectOut:
-    """A project of its own, with a bucket if one is named."""
+    """Create a project, with a bucket if one is named."""
     rights.check_admin(who)
     now = state.now()
     owner = _person(session, body.owner or who.name)
     _check_free(session, who, body.name)
     try:
         row = people.add_project(session, body.name, description=body.description, at=now)
-    except IntegrityError as error:  # another server was faster
+    except IntegrityError as error:  # another server took the name first
         raise _taken(body.name) from error
     add_member(session, row.id, owner, RoleName.OWNER)
     record_action(
@@ -70,7 +70,7 @@ def change(session: Session, state: ServerState, who: UserIdentity, name: str, b
         values["archived_at"] = None
     try:
         projects.change_project(session, row, **values)
-    except IntegrityError as error:  # another server was faster
+    except IntegrityError as error:  # another server took the name first
         raise _taken(row.name) from error
     changes = body.model_dump(exclude_none=True)
     record_action(session, who, Action.PROJECT_CHANGE, f"project/{name}", at=now, project_id=row.id, **changes)
@@ -78,7 +78,7 @@ def change(session: Session, state: ServerState, who: UserIdentity, name: str, b
 
 
 def delete(session: Session, state: ServerState, who: UserIdentity, name: str) -> None:
-    """Delete a project that nothing is in; otherwise say what is."""
+    """Delete an empty project; otherwise report what is in it."""
     row = find_project_to_own(session, who, name)
     num_jobs = projects.num_jobs(session, row.id)
     names = [bucket.name for bucket in buckets.list_buckets(session, [row.id])]
@@ -104,7 +104,7 @@ def delete(session: Session, state: ServerState, who: UserIdentity, name: str) -
 def set_member(
     session: Session, state: ServerState, who: UserIdentity, name: str, user_name: str, *, body: SetMember
 ) -> ProjectOut:
-    """Change the role of a member. Admins add anybody; owners invite, and are told the same of every other name."""
+    """Change the role of a member. Admins add any user; for owners all names that are no members get the same error."""
     row = find_project_to_own(session, who, name)
     user = _person(session, user_name) if who.is_admin else _member(session, row, user_name)
     if body.role is not RoleName.OWNER:
@@ -115,7 +115,7 @@ def set_member(
 
 
 def remove_member(session: Session, state: ServerState, who: UserIdentity, name: str, user_name: str) -> None:
-    """Owners remove anybody; everybody may leave."""
+    """Owners remove any member; every member may leave."""
     row = find_project(session, who, name) if user_name == who.name else find_project_to_own(session, who, name)
     user = _member(session, row, user_name)
     _check_another_owner(session, row, user)
@@ -176,7 +176,7 @@ def _member(session: Session, row: ProjectRow, name: str) -> UserRow:
 
 
 def _check_free(session: Session, who: UserIdentity, name: str, *, of: int | None = None) -> None:
-    """A name that another project had is for admins to give away: jobs of people may still name it."""
+    """Only admins may reuse a name that another project had: jobs of users may still name it."""
     if projects.project_by_name(session, name) is not None:
         raise _taken(name)
     before = used_names.find(session, UsedKind.PROJECT, name)
@@ -190,7 +190,7 @@ def _taken(name: str) -> AlreadyExists:
 
 
 def _check_another_owner(session: Session, row: ProjectRow, user: UserRow) -> None:
-    """The last owner who can still sign in stays one."""
+    """Reject a change that would leave no owner who can sign in."""
     owners = {member.user_id for member in projects.members(session, row.id) if member.role == Role.OWNER.value}
     active = {member.user_id for member in projects.members(session, row.id) if member.is_active} & owners
     if user.id in owners and not active - {user.id}:

@@ -1,4 +1,4 @@
-"""The rules of quotas: an admin gives them to projects, an owner to the people of a project, members see them."""
+"""The rules of quotas: admins set those of projects, owners those of a project's users, members see them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def get(session: Session, who: UserIdentity, project: str) -> QuotasOut:
 
 
 def put(session: Session, who: UserIdentity, project: str, wanted: SetQuotas, now: datetime) -> QuotasOut:
-    """Change the quotas that are named. All is checked before anything is stored."""
+    """Change the given quotas. All are checked before any is stored."""
     project_id = find_project(session, who, project).id
     if wanted.project is not None:
         rights.check_admin(
@@ -44,7 +44,7 @@ def put(session: Session, who: UserIdentity, project: str, wanted: SetQuotas, no
     if wanted.project is not None:
         changes[quotas.WHOLE_PROJECT] = _amounts("project", wanted.project)
     for name, amounts in wanted.users.items():
-        if name not in members:  # whether there is such a person elsewhere is not told
+        if name not in members:  # the same error whether or not the user exists
             raise bad_field(f"users.{name}", f"{name!r} is no member of {project!r}")
         changes[members[name]] = _amounts(f"users.{name}", amounts)
     for user_id, checked in changes.items():

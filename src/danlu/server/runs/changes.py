@@ -1,4 +1,4 @@
-"""Runs as streams of what changes: one run, or those of a list."""
+"""Streams of changes of runs: of one run, or of a list."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def changes(who: CurrentReader, state: State, streams: Streams, wanted: WantedRu
     Takes what the list of runs takes. Looks at those that are running and at the newest; begins with all of these, and
     goes on for ever with `follow`.
     """
-    # a filter that cannot be read is an error, not a stream
+    # an invalid filter is an error, not a stream
     state.database.read(service.list_runs, wanted, before=None, limit=1)
 
     async def once(hub: Hub, follower: Follower) -> AsyncGenerator[bytes, None]:

@@ -1,4 +1,4 @@
-"""All points of a run as a file for elsewhere."""
+"""Exports all points of a run as a file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROWS_AT_ONCE = 5_000
 PIECE_CHARS = 256 << 10
 SERIES_AT_ONCE = 200
 GROUP_ROWS = 100_000
-"""At least, in a row group of Parquet: a group for each of 10,000 short series would be slow to write and to read."""
+"""Minimum of a row group of Parquet: one for each of 10,000 short series would be slow to write and to read."""
 
 
 class Format(Word):
@@ -32,7 +32,7 @@ class Format(Word):
 
 
 def csv_rows(state: ServerState, run: RunRow) -> Iterator[bytes]:
-    """The file in pieces. An epoch that is not there is empty; a value may be `nan` or `inf`."""
+    """The file in pieces. A missing epoch is empty; a value may be `nan` or `inf`."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -66,7 +66,7 @@ def parquet(state: ServerState, run: RunRow) -> Iterator[bytes]:
 
 
 def _parquet(state: ServerState, run: RunRow, pyarrow: Any) -> Iterator[bytes]:
-    """Empty pieces while the file is written: whoever waits for a turn may have one in between."""
+    """Yields empty pieces while the file is written, so that other users get their turn in between."""
     text, number = pyarrow.string(), pyarrow.float64()
     kinds = (text, text, pyarrow.int64(), number, number, number, pyarrow.int32(), pyarrow.bool_())
     schema = pyarrow.schema(list(zip(COLUMNS, kinds, strict=True)))
@@ -96,7 +96,7 @@ def _parquet(state: ServerState, run: RunRow, pyarrow: Any) -> Iterator[bytes]:
 
 
 def _all(state: ServerState, run: RunRow) -> Iterator[tuple[str, str, int, Points, Any]]:
-    """Every stretch of every series. No session is open while somebody has one in their hands."""
+    """Every stretch of every series. No session is open while the caller uses one."""
     reader = state.metrics.reader
     with state.database.reading() as session:
         found = runs.series_of(session, run.number)

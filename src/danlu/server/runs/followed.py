@@ -1,4 +1,4 @@
-"""What followers of runs are told: of one run, and of a list that they asked for."""
+"""Events for followers of runs: of one run, and of a list."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from danlu.store.queries import followed, runs
 from danlu.wire.base import GoneOut
 
 NUM_NEWEST = 50
-"""Beside those that are running, so many of the newest are looked at: they are who starts, and who has just ended."""
+"""Besides running runs, this many of the newest are polled: those that have just started or ended."""
 
 MAX_KNOWN = 5000
-"""So many of those that were told of are looked at again."""
+"""How many of the runs that were sent are polled again."""
 
 
 class FollowedRuns(VersionBoard):
@@ -47,7 +47,7 @@ class FollowedRuns(VersionBoard):
 class Reader:
     follower: Follower
     number: int = 0
-    """The last round that it was told."""
+    """The last round that was sent to it."""
 
 
 @dataclass
@@ -63,7 +63,7 @@ Versions = dict[str, int]
 
 
 class RunLists(Board[Mapping[runs.RunFilter, Versions], Mapping[runs.RunFilter, tuple[Versions, dict[str, Change]]]]):
-    """One look at each list, for all who follow the same one with the same rights."""
+    """Polls each list once for all followers of it that have the same rights."""
 
     pace = Pace(usual_seconds=1.0, least_seconds=1.0, most_seconds=5.0)
 
@@ -72,7 +72,7 @@ class RunLists(Board[Mapping[runs.RunFilter, Versions], Mapping[runs.RunFilter, 
         self._subjects: dict[runs.RunFilter, Subject] = {}
 
     async def tell(self, hub: Hub, follower: Follower, asked: runs.RunFilter) -> AsyncGenerator[bytes, None]:
-        """The list as it is now, and what changes from now on."""
+        """The list as it is now, then each change."""
         wanted = _as_seen_by(follower, asked)
         subject, reader = self._join(wanted, Reader(follower))
         told: Mapping[str, int] = {}
@@ -82,7 +82,7 @@ class RunLists(Board[Mapping[runs.RunFilter, Versions], Mapping[runs.RunFilter, 
                 reader.number = subject.rounds.number
                 for piece in await self._difference(hub, follower, told, subject.versions):
                     yield piece
-                yield sse.KEEP_ALIVE.plain  # says that the stream is open
+                yield sse.KEEP_ALIVE.plain  # shows that the stream is open
                 async for piece in _until_rights_change(follower, asked, wanted, subject, reader):
                     yield piece
                 if _as_seen_by(follower, asked) == wanted:
@@ -112,7 +112,7 @@ class RunLists(Board[Mapping[runs.RunFilter, Versions], Mapping[runs.RunFilter, 
                 moved = [run_id for run_id, version in versions.items() if known.get(run_id) != version]
                 changes = _rows(session, moved)
             changes |= {run_id: _gone(run_id) for run_id in sorted(set(again) - versions.keys())}
-            # those that were known longest come first, so that they are the first to be left out
+            # those known longest come first, so that they are dropped first
             found[one] = {run_id: versions[run_id] for run_id in known if run_id in versions} | versions, changes
         return found
 
@@ -146,7 +146,7 @@ class RunLists(Board[Mapping[runs.RunFilter, Versions], Mapping[runs.RunFilter, 
 
 
 def listed_runs(state: ServerState, wanted: runs.RunFilter) -> list[bytes]:
-    """The rows that followers of a list begin with."""
+    """The rows that a stream of a list begins with."""
     with state.database.reading() as session:
         versions = runs.lively_versions(session, wanted, num_newest=NUM_NEWEST)
         return [change.event for change in _rows(session, list(versions)).values()]
@@ -157,7 +157,7 @@ async def _until_rights_change(
 ) -> AsyncGenerator[bytes, None]:
     while not follower.is_ended and _as_seen_by(follower, asked) == wanted:
         changes = subject.rounds.since(reader.number)
-        if changes is None:  # too far behind: who asks again begins anew
+        if changes is None:  # too far behind: the client reconnects and starts over
             return
         reader.number = subject.rounds.number
         for piece in in_pieces(change.event for change in changes.values()):

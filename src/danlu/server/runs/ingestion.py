@@ -1,4 +1,4 @@
-"""Work on runs beside the requests: ingest journals, build packs, mark runs that died, empty the trash."""
+"""Background work on runs: ingest journals, build packs, mark runs that died, empty the trash."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PURGE_AT_ONCE = 100
 
 
 class Ingestion:
-    """A thread. Everything it does can be cut off and is done again by the next server."""
+    """A thread. All of its work may be interrupted, and is repeated by the next server."""
 
     def __init__(self, database: Database, metrics: Metrics, now: Callable[[], datetime], *, trash_days: int) -> None:
         self._database = database
@@ -63,7 +63,7 @@ class Ingestion:
                 log.warning("ingestion failed, retrying in a second: %s", error)
                 self._stopping.wait(1.0)
             except Exception:
-                # a bug must not end the thread: every run would stand still with it
+                # a bug must not end the thread: no run would be updated any more
                 log.exception("unexpected error in ingestion; it continues")
                 self._stopping.wait(1.0)
 

@@ -1,7 +1,7 @@
-"""What people logged as HTML, as a page that may run and reach nothing.
+"""HTML that users logged, as an isolated page.
 
-The policy makes the page one of no site, also when somebody opens its address by itself: no cookies, no storage, no
-request to this server or any other. Scripts run in it, because plots need them.
+The policy gives the page an origin of its own, even when a user opens its address directly: no cookies, no storage, no
+requests to any server but for Plotly.js. Scripts may run, because plots need them.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class Page(NamedTuple):
 
 
 def page_of(format: str, data: bytes) -> Page:
-    """The page of a medium, with the policy that keeps it in."""
+    """The page of a medium, with the policy that isolates it."""
     if format == HTML:
         return _answer(data, scripts="")
-    # nothing in JSON may end the element that it is in
+    # nothing in the JSON may close the element around it
     made = json.dumps(_parsed(data)).replace("<", "\\u003c").replace("&", "\\u0026")
     none = "This installation has no Plotly.js; the figure's JSON can be downloaded."
     text = _FIGURE.format(made=made, script=PLOTLY_SCRIPT, none=none)

@@ -1,4 +1,4 @@
-"""Journals, pushed metrics and points: files and several transactions, none of which is open while a file is read."""
+"""Journals, pushed metrics and points: operations on files, with several transactions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from danlu.wire.runs import PointsOut, PushMetrics, RunOut, SeriesPoints
 
 TRIES = 50
 MAX_AXIS_POINTS = 20_000
-"""Of the metric that another one is shown over."""
+"""Points of a metric that is the axis of another."""
 
 
 def journal_offset(state: ServerState, who: Identity, run: str, journal: str) -> int:
@@ -59,7 +59,7 @@ def append_frames(state: ServerState, row: RunRow, journal: str, *, frames: Sequ
 
 
 def read_points(state: ServerState, who: UserIdentity, wanted: Sequence[str], query: PointsQuery) -> PointsOut:
-    """A transaction per run. What is durable can be read, even where the roll-ups are a moment behind."""
+    """Read points, in one transaction per run. Durable points are found even before they are rolled up."""
     items: list[SeriesPoints] = []
     for name in dict.fromkeys(wanted):
         with state.database.reading() as session:
@@ -84,14 +84,14 @@ def read_points(state: ServerState, who: UserIdentity, wanted: Sequence[str], qu
 
 
 class _Axes:
-    """Axes that the script of a run named for its metrics. Each is read once: usually many metrics share one."""
+    """Axes that a run's script has set for its metrics. Each is read once, since many metrics usually share one."""
 
     def __init__(self, session: Session, state: ServerState, run: OpenedRun, series: Mapping[str, SeriesRow]) -> None:
         self._session, self._state, self._run, self._series = session, state, run, series
         self._read: dict[str, Points] = {}
 
     def placed(self, shown: SeriesPoints, name: str | None) -> SeriesPoints:
-        """A series with places on the axis of this name; as it is where there is none."""
+        """The series over the axis of this name; unchanged if there is no such axis."""
         if name is None or name not in self._series:
             return shown
         if name not in self._read:

@@ -1,4 +1,4 @@
-"""Which points of which runs are asked for, and how many may be."""
+"""Queries for points of runs, and their limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from danlu.store.sql.run_tables import SeriesRow
 
 MAX_LINES = 1000
 MAX_POINTS = 1_000_000
-"""In one answer."""
+"""In one response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ def chosen_series(known: Sequence[SeriesRow], query: PointsQuery) -> list[Series
 
 
 def own_axis(series: SeriesRow, axes: Mapping[str, Any]) -> str | None:
-    """The metric, as type/name, that a series is shown over: by its own name, else by the longest beginning with *."""
+    """The metric, as type/name, that a series is shown over: by its own name, else by the longest prefix with *."""
     name = f"{series.type}/{series.name}"
     begun = [key for key in axes if key.endswith("*") and name.startswith(key[:-1])]
     found = axes.get(name) or (axes[max(begun, key=len)] if begun else None)

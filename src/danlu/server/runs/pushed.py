@@ -1,4 +1,4 @@
-"""Metrics that are pushed to a job land in a run that the job has of its own."""
+"""Metrics that are pushed to a job are stored in a run that belongs to the job."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def own_run_id(job_id: str) -> str:
 
 
 def own_run(session: Session, state: ServerState, who: Identity, job: str) -> RunRow:
-    """The run that the job has of its own; made when it is not there."""
+    """The job's own run; created if needed."""
     row = _job(session, who, job)
     known = runs.own_run(session, row.id)
     if known is not None:
@@ -78,7 +78,7 @@ def _job(session: Session, who: Identity, job: str) -> JobRow:
 
 
 def head(row: RunRow, now: float, *, name: str, is_first: bool) -> list[bytes]:
-    """What a journal of that name begins with."""
+    """The beginning of a journal with this name."""
     if not is_first:
         return []
     header = {"run": row.id, "name": row.name, "created_at": now, "job": row.job_id, "branch": 1, "writer": "process"}
@@ -90,7 +90,7 @@ def head(row: RunRow, now: float, *, name: str, is_first: bool) -> list[bytes]:
 
 
 def frames(metrics: Sequence[PushMetrics], *, after_step: int | None, now: float) -> list[bytes]:
-    """The frames of these metrics; one without a step comes after the one before it."""
+    """The frames of these metrics; a metric without a step gets the next one."""
     step = -1 if after_step is None else after_step
     found: list[bytes] = []
     for one in metrics:
@@ -111,7 +111,7 @@ def _frames(one: PushMetrics, *, step: int, now: float) -> list[bytes]:
     frames = []
     for type_, values in by_type.items():
         names = tuple(values)
-        # the same names have the same number: declared again, it means the same
+        # the same names have the same number, so that declaring it again changes nothing
         number = zlib.crc32(repr((type_, names)).encode()) & 0x7FFFFFFF
         packed = journal.row_struct(len(names)).pack(step, at, epoch, *values.values())
         frames += [journal.encode_layout(journal.Layout(number, type_, names)), journal.encode_points(number, [packed])]

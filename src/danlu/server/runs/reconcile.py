@@ -1,4 +1,4 @@
-"""Runs that say they are running, held against what is known of their jobs: nothing stays running for ever."""
+"""Ends running runs whose job or writer has ended, so that no run stays in state running forever."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from danlu.store.sql.run_tables import RunRow
 from danlu.store.sql.tables import AttemptRow, JobRow
 
 SILENT_AFTER = timedelta(minutes=5)
-"""A run of no job says something at least every half minute; after this long it counts as dead."""
+"""A run without a job sends data at least every half minute; after this long without any it has died."""
 
 SETTLE = timedelta(seconds=15)
-"""What a job's processes sent last may still be on its way when the attempt has ended."""
+"""The last data of a job's processes may arrive this long after the attempt has ended."""
 
 _ENDS = {
     JobState.SUCCEEDED: RunState.FINISHED,
@@ -31,7 +31,7 @@ class Verdict(NamedTuple):
 
 
 def reconcile(database: Database, now: datetime) -> int:
-    """Mark what is over; return how many runs. One that is heard of again lives again."""
+    """End runs that are over; return how many. A run that sends data again is reopened."""
     num_changed = 0
     with database.reading() as session:
         found = [(row.id, judge(row, job, attempt, now)) for row, job, attempt in runs.still_running(session)]
@@ -49,7 +49,7 @@ def reconcile(database: Database, now: datetime) -> int:
 
 
 def judge(run: RunRow, job: JobRow | None, attempt: AttemptRow | None, now: datetime) -> Verdict | None:
-    """How a run that is said to be running ended; None while it may well be running. Pure."""
+    """How a run in state running has ended; None while it may still be running. Pure."""
     if run.is_own:
         if job is None:
             return Verdict(RunState.DIED, run.seen_at)

@@ -35,14 +35,14 @@ from danlu.wire.runs import ChangeRun, CreateRun, MediaOut, MetricOut, OnConflic
 
 
 def create(session: Session, state: ServerState, who: Identity, body: CreateRun) -> RunRow:
-    """Make a run, or return the one of that id. A job makes runs of its own only."""
+    """Create a run, or return the one with this id. A job creates runs of its own only."""
     if not is_run_id(body.run):
         raise bad_field("run", f"expected run- and 26 characters of a-z and 2-7, got {body.run!r}")
     folder = folder_in("folder", body.folder or "")
     known = runs.get_run(session, body.run)
     if known is not None:
         _check_known(known, who)
-        if isinstance(who, JobIdentity):  # a later attempt goes on with the run, and it dies with that one
+        if isinstance(who, JobIdentity):  # a later attempt continues the run, which then ends with that attempt
             known.attempt = max(known.attempt or 0, who.attempt)
         if "conflict" in body.model_fields_set and folder != known.folder:  # an upload to another folder
             other = _make_room(session, state, who, body, project_id=known.project_id, folder=folder)
@@ -85,7 +85,7 @@ def create(session: Session, state: ServerState, who: Identity, body: CreateRun)
 
 
 def list_runs(session: Session, wanted: runs.RunFilter, *, before: int | None, limit: int) -> Page[RunSummary]:
-    """Newest first. Raise InvalidInput for a filter that finds none because no run has what it names."""
+    """Newest first. Raise InvalidInput for a filter that finds nothing because no run has a field that it names."""
     found = runs.list_runs(session, wanted, before=before, limit=limit + 1)
     if not found and wanted.text and before is None:
         _check_names(session, wanted, wanted.text)
@@ -96,7 +96,7 @@ def list_runs(session: Session, wanted: runs.RunFilter, *, before: int | None, l
 def list_sorted(
     session: Session, wanted: runs.RunFilter, sort: RunSort, *, after: Place | None, limit: int
 ) -> Page[RunSummary]:
-    """By a value of theirs; runs without it last. Raise InvalidInput as `list_runs`."""
+    """Sorted by one of their values; runs without it last. Raise InvalidInput as `list_runs`."""
     found = run_order.list_sorted(session, wanted, sort, after=after, limit=limit + 1)
     if not found and wanted.text and after is None:
         _check_names(session, wanted, wanted.text)
@@ -105,7 +105,7 @@ def list_sorted(
 
 
 def _check_names(session: Session, wanted: runs.RunFilter, text: str) -> None:
-    """Nothing was found: say so when a name in the filter is of no run at all."""
+    """Raise InvalidInput if no run has a field that the filter names."""
     named = [name for name in value_fields(parse_filter(text)) if not runs.has_value(session, wanted.project_ids, name)]
     if named:
         near = suggestion(named[0], runs.value_names(session, wanted.project_ids))
@@ -114,7 +114,8 @@ def _check_names(session: Session, wanted: runs.RunFilter, text: str) -> None:
 
 
 def find(session: Session, who: Identity, name_or_id: str) -> RunRow:
-    """The run of that id, in the trash or not, or the newest of that name, or the only one whose id begins so."""
+    """The run with this id, also in the trash; else the newest with this name, or the only one whose id
+    begins with it."""
     reader = rights.reader_of(who)
     if is_run_id(name_or_id):
         row = runs.get_run(session, name_or_id)
@@ -154,7 +155,7 @@ def list_alerts(session: Session, who: Identity, run: str, *, before: int | None
 def find_media(
     session: Session, who: Identity, run: str, place: tuple[str, int] | None, name: str
 ) -> tuple[RunRow, MediaRow]:
-    """Something that a run has logged, by its journal and where it begins there."""
+    """Media that a run has logged, by its journal and its offset there."""
     row = find(session, who, run)
     found = runs.get_media(session, row.number, *place) if place is not None else None
     if found is None:
@@ -190,7 +191,7 @@ def change(session: Session, state: ServerState, who: Identity, run: str, body: 
 
 
 def move_to_trash(session: Session, state: ServerState, who: Identity, row: RunRow) -> None:
-    """Quiet when it is there already."""
+    """Move a run to the trash. Idempotent."""
     if not can_change(who, row):
         raise NotAllowed(f"you may not change {row.id}; ask its owner or an owner of its project")
     if row.deleted_at is None:
@@ -200,7 +201,7 @@ def move_to_trash(session: Session, state: ServerState, who: Identity, row: RunR
 
 
 def restore(session: Session, state: ServerState, who: Identity, run: str) -> RunRow:
-    """Take a run out of the trash, back to its folder. Quiet when it is not there."""
+    """Restore a run from the trash to its folder. Idempotent."""
     row = find_to_change(session, who, run)
     if row.deleted_at is not None:
         run_folders.make(session, row.project_id, row.folder, state.now())
@@ -212,7 +213,7 @@ def restore(session: Session, state: ServerState, who: Identity, run: str) -> Ru
 
 
 def delete(session: Session, state: ServerState, who: Identity, run: str, *, purge: bool) -> str | None:
-    """Move a run to the trash, or forget it for good; return its id when its files are to go."""
+    """Move a run to the trash, or delete it permanently; return its id if its files must be deleted."""
     row = find_to_change(session, who, run)
     if not purge:
         move_to_trash(session, state, who, row)
@@ -232,7 +233,7 @@ def _record(session: Session, state: ServerState, who: Identity, action: Action,
 def _make_room(
     session: Session, state: ServerState, who: Identity, body: CreateRun, *, project_id: int, folder: str
 ) -> RunRow | None:
-    """Make the folder ready for a run of this name; return the run that is there when it is to stay the only one."""
+    """Prepare the folder for a run of this name; return an existing run if that is to be used instead."""
     if not body.make_folder and not run_folders.exists(session, project_id, folder):
         raise bad_field("folder", f"there is no folder {folder!r}; make it first, or say make_folder")
     before = runs.in_folder(session, project_id, folder, body.name) if body.conflict is not OnConflict.NEW else ()
@@ -241,13 +242,13 @@ def _make_room(
     if before and body.conflict is OnConflict.SKIP:
         return before[-1]
     if before:
-        move_to_trash(session, state, who, before[-1])  # the newest; `new` may have made others of that name
+        move_to_trash(session, state, who, before[-1])  # the newest; `new` may have created others of that name
     run_folders.make(session, project_id, folder, state.now())
     return None
 
 
 def _check_known(row: RunRow, who: Identity) -> None:
-    """Refuse a run that is sent again by somebody who may not write it."""
+    """Reject a repeated run if the caller may not write it."""
     if can_change(who, row):
         return
     if rights.can_see_run(who, project_id=row.project_id, job_id=row.job_id):

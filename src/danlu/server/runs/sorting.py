@@ -11,7 +11,7 @@ from danlu.spec.run_filter import RunSort
 from danlu.store.queries.lists.run_order import Place, SortValue, value_kinds
 
 MAX_CURSOR_CHARS = 4100
-"""A text of 500 characters, six for each that JSON does not write as it is, and a number, in base64."""
+"""A text of 500 characters, up to six for each that JSON escapes, and a number, in base64."""
 
 MAX_NUMBER = 2**63 - 1
 
@@ -22,7 +22,7 @@ def cursor_of(place: Place) -> str:
 
 
 def place_in(cursor: str, sort: RunSort) -> Place:
-    """Raise InvalidInput for what is no cursor of a list that is sorted so."""
+    """Raise InvalidInput for what is not a cursor of a list in this order."""
     try:
         value, number = json.loads(base64.b64decode(cursor, altchars=b"-_", validate=True))
         if type(number) is not int or not 0 <= number <= MAX_NUMBER:
@@ -38,7 +38,7 @@ def _value(value: object, kinds: tuple[type, ...]) -> SortValue:
     if isinstance(value, str) and datetime in kinds:
         return datetime.fromisoformat(value)
     if isinstance(value, str) and str in kinds and "\0" not in value:
-        value.encode()  # a database takes no half of a surrogate pair
+        value.encode()  # databases reject half of a surrogate pair
         return value
     if isinstance(value, float) and float in kinds:
         return value

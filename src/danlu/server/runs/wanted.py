@@ -1,4 +1,4 @@
-"""Which runs a request is about."""
+"""Which runs a request asks for."""
 
 from __future__ import annotations
 

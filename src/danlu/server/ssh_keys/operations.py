@@ -1,4 +1,4 @@
-"""The gate of the SSH gateway: who comes is looked up by their key, each time in a transaction of its own."""
+"""The gate of the SSH gateway: users are looked up by their key, each time in a transaction of its own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from danlu.store.sql.tables import JobRow
 
 
 class SshKeyGate:
-    """What `SshGateway` asks."""
+    """The gate that `SshGateway` asks."""
 
     def __init__(self, state: ServerState) -> None:
         self._state = state
@@ -35,14 +35,14 @@ class SshKeyGate:
                 who = self._who(session, user_id)
                 try:
                     found = None if who is None else _find(session, who, wish)
-                except DanluError:  # not theirs, or not running: nobody is told which
+                except DanluError:  # no access, or not running: the client does not learn which
                     continue
                 if found is not None:
                     return Guest(user_id, fingerprint, found.engine, found.task)
         return None
 
     def note(self, guest: Guest) -> None:
-        """Somebody has shown that the key is theirs."""
+        """Record that a user enters with this key."""
         state = self._state
         with state.database.writing() as session:
             who, job = self._who(session, guest.user_id), jobs.get_job(session, guest.task.job_id)
@@ -77,7 +77,7 @@ def _find(session: Session, who: UserIdentity, wish: Wish) -> Entrance | None:
 
 
 def _may_enter(session: Session, who: UserIdentity, job: JobRow) -> bool:
-    """Whoever may stop the job; those who may submit to its project where its endpoint `ssh` is shared."""
+    """Users who may stop the job; if its endpoint `ssh` is shared, also those who may submit to its project."""
     if rights.can_change_job(who, project_id=job.project_id, owner_id=job.owner_id):
         return True
     endpoint = endpoints.get_endpoint(session, job.id, SSH)

@@ -1,4 +1,4 @@
-"""Which SSH keys somebody has. No HTTP, no SQL, no commit."""
+"""SSH keys of users. No HTTP, no SQL, no commit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def list_keys(session: Session, who: UserIdentity) -> SshKeysOut:
 
 
 def add_key(session: Session, state: ServerState, who: UserIdentity, body: AddSshKey) -> SshKeyOut:
-    """Add one to one's own account."""
+    """Add a key to the user's own account."""
     rights.check_lasting(who, "an SSH key")
     try:
         key = parse_public_key(body.public_key)
@@ -41,7 +41,7 @@ def add_key(session: Session, state: ServerState, who: UserIdentity, body: AddSs
 
 
 def remove_key(session: Session, state: ServerState, who: UserIdentity, key_id: str) -> None:
-    """Who is in a job with it is cut off within seconds."""
+    """Remove a key. Connections that use it are closed within seconds."""
     if not ssh_keys.delete_key(session, key_id, who.user_id):
         raise NotFound(f"you have no SSH key {key_id!r}; `danlu ssh-keys ls` shows yours")
     record_action(session, who, Action.SSH_KEY_REMOVE, f"ssh_key/{key_id[:16]}", at=state.now())

@@ -1,1 +1,1 @@
-"""Answers that go on: one look at the database serves everybody who follows the same thing."""
+"""Streaming responses: one look at the database serves all followers of the same thing."""

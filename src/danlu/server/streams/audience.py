@@ -1,4 +1,4 @@
-"""Whether those who are being answered for long may still see what they see: one look for all of them."""
+"""Checks whether clients of long responses still have access, with one look for all of them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from danlu.server.jobs.identity import of_attempt
 from danlu.store.queries import followed, projects
 
 Person = tuple[int, str]
-"""A user's id, and by which key or session they came (`Origin.via`)."""
+"""A user's id, and the key or session that they use (`Origin.via`)."""
 
 
 def identity_now(session: Session, person: Person, now: datetime) -> UserIdentity | None:
-    """Somebody with today's rights; None when they may not follow any more."""
+    """A user with current rights; None when they have no access any more."""
     return identities_now(session, [person], now)[person]
 
 
 def identities_now(session: Session, people: Collection[Person], now: datetime) -> dict[Person, UserIdentity | None]:
-    """Everybody with today's rights; None for whoever may not follow any more."""
+    """Users with current rights; None for those who have no access any more."""
     user_ids = {user_id for user_id, _ in people}
     keys = {via.partition(" ")[2] for _, via in people if via.startswith("key ")}
     with_session = {user_id for user_id, via in people if via.startswith("session ")}
@@ -58,7 +58,7 @@ def identities_now(session: Session, people: Collection[Person], now: datetime) 
 
 
 def _owner_by_job(session: Session, name: str) -> UserIdentity | None:
-    """Whom a job acts for, as long as it runs; `name` is its id and attempt."""
+    """The owner that a job acts for, as long as it runs; `name` is its id and attempt."""
     job_id, _, attempt = name.partition("/")
     try:
         return of_attempt(session, job_id, int(attempt)).owner

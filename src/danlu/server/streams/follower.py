@@ -1,4 +1,4 @@
-"""Somebody whose answer goes on."""
+"""A client of a streaming response."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ CONNECTION = "danlu.connection"
 
 
 class Connection(Protocol):
-    """The connection that an answer goes out on."""
+    """The connection of a response."""
 
     def write_now(self, frame: Frame) -> bool:
-        """Send a whole piece of the body without waiting; False when the reader is behind."""
+        """Send a whole piece of the body without waiting; False when the client is behind."""
 
 
 class Follower:
     """One open stream. It holds no session, thread or lock, and nothing is queued for it.
 
-    What is new goes straight to its connection while its reader keeps up. Otherwise it is woken, and its own task reads
-    what it has missed at the reader's pace.
+    New events are written to its connection at once while the client keeps up. Otherwise the follower is woken, and its
+    own task reads what it has missed at the client's pace.
     """
 
     def __init__(self, who: UserIdentity, connection: Connection | None) -> None:
         self.who = who
-        """With the rights of the last look at them."""
+        """With the rights of the last check."""
 
         self.person = person_of(who)
-        """Whose share of the server it takes."""
+        """Name under which its work is scheduled."""
 
         self.may_go_on: Callable[[UserIdentity], bool] = lambda _who: True
-        """Asked whenever the rights were looked at."""
+        """Called after each check of rights."""
 
         self.is_ended = False
         self.spoke_at = time.monotonic()
@@ -46,7 +46,7 @@ class Follower:
         self._is_waiting = False
 
     async def wait(self) -> None:
-        """Wait until woken. What is said meanwhile goes out at once."""
+        """Wait until woken. Meanwhile `say` sends at once."""
         self._is_waiting = True
         try:
             await self._woken.wait()
@@ -66,6 +66,6 @@ class Follower:
         self._woken.set()
 
     def end(self) -> None:
-        """The reader is gone, may not listen any more, or the server is about to end."""
+        """End the stream: the client has disconnected or lost access, or the server is about to stop."""
         self.is_ended = True
         self._woken.set()

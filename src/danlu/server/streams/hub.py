@@ -26,14 +26,14 @@ T = TypeVar("T")
 AnyBoard = TypeVar("AnyBoard", bound=Board[Any, Any])
 
 NUM_LOOKING, NUM_READING = 3, 2
-"""Threads for what everybody follows, and for those who are behind. Requests have others."""
+"""Threads for shared looks, and for followers that are behind. Requests have others."""
 
 TICK_SECONDS = 0.25
 RIGHTS_SECONDS = 1.0
 
 
 class Hub:
-    """Knows who listens. While somebody does, one task looks at their rights and tells them that the server lives."""
+    """Keeps all followers. While there are any, one task checks their rights and sends keep-alives."""
 
     def __init__(self, state: ServerState) -> None:
         self.state = state
@@ -54,7 +54,7 @@ class Hub:
         return cast("AnyBoard", found)
 
     async def read(self, follower: Follower, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        """Call in a thread for a follower that is behind: one call of each person at a time, in turn."""
+        """Call in a thread for a follower that is behind: one call of each user at a time, round-robin."""
         return await self._reading.run(follower.person, function, *args, **kwargs)
 
     @contextmanager
@@ -76,11 +76,11 @@ class Hub:
         return await asyncio.get_running_loop().run_in_executor(self._looking, function, *args)
 
     def _committed(self) -> None:
-        """Called by whoever wrote, in any thread."""
+        """Called after each commit, in any thread."""
         if self._is_news_on_its_way or self._loop is None:
             return
         self._is_news_on_its_way = True
-        with suppress(RuntimeError):  # the server has ended
+        with suppress(RuntimeError):  # the server has stopped
             self._loop.call_soon_threadsafe(self._tell_boards)
 
     def _tell_boards(self) -> None:
@@ -101,15 +101,15 @@ class Hub:
                 self._keep_alive()
 
     async def _look_at_rights(self) -> None:
-        """Who is disabled, or whose key or role is gone, is not told any more."""
+        """End streams of users who lost access: disabled, or without their key, session or role."""
         people = {(follower.who.user_id, follower.who.origin.via) for follower in self._followers}
         try:
             found = await self._look(self.state.database.read, identities_now, people, self.state.now())
-        except DanluError:  # the database does not answer: boards say so, and nothing is told meanwhile
+        except DanluError:  # the database does not answer: boards log it, and nothing is sent meanwhile
             return
         for follower in list(self._followers):
             person = (follower.who.user_id, follower.who.origin.via)
-            if person not in found:  # came since
+            if person not in found:  # joined meanwhile
                 continue
             now = found[person]
             if now is None or not follower.may_go_on(now):

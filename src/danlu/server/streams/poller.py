@@ -1,4 +1,4 @@
-"""Looking at what is followed: once for everybody, in one task for each kind of thing."""
+"""Polls what is followed: once for all followers, in one task for each kind of thing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Found = TypeVar("Found")
 RunInPool = Callable[..., Coroutine[Any, Any, Any]]
 
 SHARE = 0.05
-"""Looking and telling take this share of a core at most, however much there is to tell and however many listen."""
+"""Polling and sending take this share of a core at most, for any number of events and followers."""
 
 AFTER_AN_ERROR_SECONDS = 1.0
 
@@ -50,11 +50,11 @@ class Board(ABC, Generic[Wanted, Found]):
     @property
     @abstractmethod
     def is_followed(self) -> bool:
-        """Whether there is anybody to look for."""
+        """Whether there are followers."""
 
     @abstractmethod
     def wanted(self) -> Wanted:
-        """Say what to look for: a copy that does not change while it is read in a thread."""
+        """What to look for: a copy that does not change while a thread reads it."""
 
     @abstractmethod
     def look(self, wanted: Wanted) -> Found:
@@ -62,11 +62,11 @@ class Board(ABC, Generic[Wanted, Found]):
 
     @abstractmethod
     def take(self, found: Found) -> bool:
-        """Tell the followers; return whether there was more than one look may bring."""
+        """Send to the followers; return whether there is more than one look may read."""
 
 
 class Poller:
-    """Looks at a board while somebody follows something on it."""
+    """Polls a board while it has followers."""
 
     def __init__(self, board: Board[Any, Any], run: RunInPool) -> None:
         self._board, self._run_in_pool = board, run
@@ -76,7 +76,7 @@ class Poller:
         self._newcomers: list[asyncio.Future[None]] = []
 
     async def fresh(self) -> None:
-        """Wait for a look that began after this call: nobody is told what was true before they asked."""
+        """Wait for a look that began after this call, so that no follower gets an older state."""
         newcomer = asyncio.get_running_loop().create_future()
         self._newcomers.append(newcomer)
         self._changed.set()
@@ -85,7 +85,7 @@ class Poller:
         await newcomer
 
     def news(self) -> None:
-        """Say that something was written, and is worth a look soon."""
+        """Report that something was written: the next look is due soon."""
         self._has_news = True
         self._changed.set()
 
@@ -101,17 +101,17 @@ class Poller:
                 rest = AFTER_AN_ERROR_SECONDS
                 if isinstance(error, DanluError):
                     log.warning("polling for streams failed, retrying in a second: %s", error)
-                else:  # a bug must not silence everybody
+                else:  # a bug must not end the streams
                     log.exception("unexpected error while polling for streams")
                 await asyncio.sleep(rest)
                 continue
             for newcomer in newcomers:
                 if not newcomer.done():
                     newcomer.set_result(None)
-            await asyncio.sleep(0)  # those who were waited for are followers by now
+            await asyncio.sleep(0)  # newcomers become followers first
 
     async def _look_once(self) -> float:
-        """Look and tell; return how long to rest before the next look."""
+        """Look and send; return how long to rest before the next look."""
         found, used = await self._run_in_pool(_timed, self._board.look, self._board.wanted())
         began = time.thread_time()
         if self._board.take(found):

@@ -1,4 +1,4 @@
-"""The answer that goes on."""
+"""The streaming response."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from danlu.server.streams.follower import CONNECTION, Follower
 from danlu.server.streams.hub import Hub
 
 Tell = Callable[[Hub, Follower], AsyncGenerator[bytes, None]]
-"""Yields what a follower is told at its own pace, and waits (`Follower.wait`) when it has been told all."""
+"""Yields events at the follower's pace, and waits (`Follower.wait`) when there are no more."""
 
 
 class Stream(Response):
-    """An answer to one follower, until there is nothing more to tell, or nobody listens, or they may not any more.
+    """A response to one follower, until it is complete, or the client disconnects or loses access.
 
-    It is counted among the streams that its person has open; one too many is answered with 429.
+    It counts for the user's limit of open streams; beyond that the response is 429.
     """
 
     media_type = sse.MEDIA_TYPE
@@ -80,7 +80,7 @@ class Stream(Response):
 
 
 async def in_turn(hub: Hub, follower: Follower, pieces: Iterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """What takes work to make, piece by piece: each is made when the one before has gone out."""
+    """Pieces that take work to create: each is created when the one before was sent."""
     while not follower.is_ended:
         piece: Optional[bytes] = await hub.read(follower, next, pieces, None)
         if piece is None:

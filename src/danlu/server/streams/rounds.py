@@ -1,4 +1,4 @@
-"""What changed in a list, look by look."""
+"""Changes of a list, by look."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Round:
     """Of time.monotonic."""
 
     changes: Mapping[str, Change]
-    """Row id -> what is told of it."""
+    """Row id -> its change."""
 
     size: int
 
 
 @dataclass
 class Rounds:
-    """The last ones. Followers that are behind find here what they missed; older ones are for who asks anew."""
+    """The last rounds, with what followers that are behind have missed. Followers that need older ones start over."""
 
     number: int = 0
     """Of the newest round."""
@@ -54,7 +54,7 @@ class Rounds:
         return made
 
     def since(self, number: int) -> dict[str, Change] | None:
-        """What changed after a round, the newest of each row; None when that is not known any more."""
+        """What changed after a round, the newest of each row; None when that is no longer kept."""
         if number == self.number:
             return {}
         if not self._kept or self._kept[0].number > number + 1:
@@ -62,13 +62,13 @@ class Rounds:
         return {row_id: change for one in self._kept if one.number > number for row_id, change in one.changes.items()}
 
     def before(self, seconds: float) -> int:
-        """Number of the last round that is older than so many seconds."""
+        """Number of the last round that is older than this."""
         begin = time.monotonic() - seconds
         return next((one.number - 1 for one in self._kept if one.at >= begin), self.number)
 
 
 def in_pieces(events: Iterable[bytes]) -> Iterator[bytes]:
-    """Many events a piece, and none of the pieces long: each waits for the one before to be sent."""
+    """Join events to pieces of limited length: each piece waits for the one before to be sent."""
     piece = bytearray()
     for event in events:
         piece += event

@@ -1,4 +1,4 @@
-"""Things with a version, such as a job: everybody who follows one is told of each version until it is over."""
+"""Streams of things with a version, such as a job: followers get its new versions until it is over."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from danlu.store.queries.followed import Followed
 
 @dataclass(frozen=True)
 class Shown:
-    """A thing as it was found."""
+    """A thing as of the last look."""
 
     version: int
     project_id: int
@@ -33,7 +33,7 @@ class Shown:
 class Reader:
     follower: Follower
     version: int = -1
-    """What it was told last."""
+    """The last version that was sent to it."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Subject:
 
     readers: set[Reader] = field(default_factory=set)
     shown: Shown | None = None
-    """None before the first look, and when it is gone."""
+    """None before the first look, and when it was deleted."""
 
 
 class VersionBoard(Board[Mapping[str, int], Mapping[str, Shown | None]]):
@@ -57,18 +57,18 @@ class VersionBoard(Board[Mapping[str, int], Mapping[str, Shown | None]]):
 
     @abstractmethod
     def now(self, session: Session, ids: Collection[str]) -> Mapping[str, Followed]:
-        """Those that are there."""
+        """Those that exist."""
 
     @abstractmethod
     def show(self, session: Session, thing_id: str) -> BaseModel | None:
-        """What people see of it."""
+        """The thing as users see it."""
 
     @abstractmethod
     def is_over(self, state: str) -> bool:
-        """Whether it changes no more."""
+        """Whether a thing in this state changes no more."""
 
     async def tell(self, thing_id: str, follower: Follower) -> AsyncGenerator[bytes, None]:
-        """The thing at once and at each change. Ends when it is over or gone: who asks again hears that."""
+        """The thing at once and at each change. Ends when it is over or deleted: the next request reports which."""
         with self._following(thing_id, follower) as (subject, reader):
             await self.poller.fresh()
             while not follower.is_ended and subject.shown is not None:
@@ -92,7 +92,7 @@ class VersionBoard(Board[Mapping[str, int], Mapping[str, Shown | None]]):
         }
 
     def look(self, wanted: Mapping[str, int]) -> Mapping[str, Shown | None]:
-        """What changed; None for what is gone."""
+        """What changed; None for deleted things."""
         found: dict[str, Shown | None] = {}
         with self.state.database.reading() as session:
             things = self.now(session, wanted.keys())

@@ -1,4 +1,4 @@
-"""Keeping a template: the code that it names becomes its project's, so that everybody who sees it can use it."""
+"""Saving a template: its code is added to its project, so that all users who see the template can use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of templates: one's own, and those that others share in a project."""
+"""The rules of templates: a user's own, and those that others share in a project."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def list_templates(session: Session, who: UserIdentity, *, after: int, limit: in
 def save(
     session: Session, state: ServerState, who: UserIdentity, body: SaveTemplate, *, spec: dict[str, Any]
 ) -> TemplateOut:
-    """Keep a template with these fields; one's own of that name in that project is replaced."""
+    """Save a template with these fields. It replaces the user's own of this name in the project."""
     project_id, now = project_to_use(session, who, body.project), state.now()
     row = templates.by_name(session, project_id, who.user_id, body.name)
     if row is None:

@@ -1,1 +1,1 @@
-"""A door for Tencent Cloud's own SDK of TI-ONE, unchanged: its signed API and its object storage, answered by Danlu."""
+"""Serves Tencent Cloud's own, unmodified SDK of TI-ONE: its signed API and its object storage."""

@@ -1,4 +1,4 @@
-"""The actions of the API: danlu-compat knows what they mean. It is loaded when the door is opened."""
+"""The actions of the API, as danlu-compat implements them. It is imported only if the setting `tencent_door` is on."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MAX_WAITING = 64
 
 
 class Actions(Protocol):
-    """What danlu-compat has for the door."""
+    """What danlu-compat provides."""
 
     VERSION: str
     REPEATABLE: frozenset[str]
     """Actions that change nothing when they are repeated."""
 
     def answer(self, action: str, values: Mapping[str, Any], *, url: str, api_key: str, region: str) -> dict[str, Any]:
-        """What goes out as `Response`, without the request's id. Failures are answers too: `{"Error": ...}`."""
+        """The value of `Response`, without the request's id. Failures are returned as well: `{"Error": ...}`."""
 
 
 def load_actions() -> Actions:

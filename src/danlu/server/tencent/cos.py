@@ -1,4 +1,4 @@
-"""The calls of the object storage that tikit makes, as requests to the store."""
+"""Translates the object storage calls that tikit makes to requests to the store."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class StoreCall(NamedTuple):
     query: Mapping[str, str]
     headers: Mapping[str, str]
     is_new: Callable[[], bool]
-    """Notes the signature; False when it was used before."""
+    """Records the signature; False when it was used before."""
 
     inner: Inner
-    """The API, as the holder of the key calls it."""
+    """The API, called with the key of the request."""
 
 
 Operation = Callable[[StoreCall, bytes], Awaitable[Reply]]
@@ -67,7 +67,7 @@ async def answer(call: StoreCall, receive: Receive, *, send: Send) -> None:
 
 
 def _operation(call: StoreCall) -> Operation:
-    """What a request asks for, by its method, whether it names a bucket and a key, and its query."""
+    """The operation of a request, by its method, whether it names a bucket and a key, and its query."""
     place = "key" if call.key else "bucket" if call.bucket else ""
     query = set(call.query)
     found: dict[tuple[str, str, bool], Operation] = {
@@ -183,7 +183,7 @@ async def _head(call: StoreCall, _body: bytes) -> Reply:
 
 
 async def _get(call: StoreCall, receive: Receive, *, send: Send) -> None:
-    """The answer goes out as it comes; that of a failure is turned into the storage's."""
+    """Stream the response; a failure is translated to one of the storage."""
     failure: list[Message] = []
 
     async def pass_on(message: Message) -> None:
@@ -230,7 +230,7 @@ async def _put(call: StoreCall, receive: Receive) -> Reply:
 
 
 async def _put_again(call: StoreCall, path: str, *, receive: Receive) -> Reply:
-    """A signature has a second in it: an upload that is repeated within it is answered if it changes nothing."""
+    """Signatures differ by the second: an upload that is repeated within one succeeds if it changes nothing."""
     body = await _whole(receive, MAX_COMPARED_BYTES)
     found = await call.inner.ask("HEAD", path)
     if body is None or found.status != 200 or int(found.headers.get("content-length", "-1")) != len(body):
@@ -246,7 +246,7 @@ def repeated(call: StoreCall) -> Reply:
 
 
 class HashedBody:
-    """A body on its way: its MD5, and an end as of a broken connection when it is not what was announced."""
+    """Hashes a body while it is read. If the MD5 is not the announced one, it ends like a broken connection."""
 
     def __init__(self, receive: Receive, expected: str) -> None:
         self._receive, self._expected = receive, expected
@@ -278,7 +278,7 @@ def _base64(data: bytes) -> str:
 
 
 async def _whole(receive: Receive, most_bytes: int = MAX_XML_BYTES) -> bytes | None:
-    """The whole body; None when it is longer, or its sender is gone."""
+    """The whole body; None when it is longer, or the client has disconnected."""
     found = bytearray()
     while True:
         message = await receive()

@@ -1,4 +1,4 @@
-"""Answers as the object storage gives them."""
+"""Responses in the format of the object storage."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Reply(NamedTuple):
 
 
 class Asked(Protocol):
-    """What an error says it is about."""
+    """What an error refers to."""
 
     @property
     def method(self) -> str: ...
@@ -62,12 +62,12 @@ def failed(call: Asked, found: InnerAnswer) -> Reply:
 
 
 def relayed(found: InnerAnswer) -> Reply:
-    """An answer without a body, with the headers that it has."""
+    """A response without a body, with its headers."""
     return Reply(found.status, headers={name: text for name, text in found.headers.items() if name not in _DROPPED})
 
 
 def cased(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    """Headers as they go out. The SDK looks for some of them by the names that the storage writes."""
+    """Headers with names in the storage's spelling, which the SDK expects of some."""
     return [
         (_CASES.get(name.lower(), name).encode("latin-1"), value.encode("latin-1", "replace"))
         for name, value in headers.items()

@@ -1,4 +1,4 @@
-"""Uploads in parts: each part is an object of its own, in a folder of its upload, until they are put together."""
+"""Uploads in parts: each part is an object in a folder of the upload, until the upload is complete."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ def is_part(key: str) -> bool:
 
 
 async def list_uploads(call: StoreCall, _body: bytes) -> Reply:
-    """None: whoever breaks off begins anew."""
+    """Always empty: interrupted uploads start over."""
     values = {"Bucket": call.bucket, "EncodingType": "url", "MaxUploads": 1000, "IsTruncated": "false"}
     return Reply(200, document("ListMultipartUploadsResult", values))
 
 
 async def begin(call: StoreCall, _body: bytes) -> Reply:
-    """Nothing is stored yet: the id says which key is meant."""
+    """Nothing is stored yet: the id contains a digest of the key."""
     upload = secrets.token_hex(16) + _digest(call.key)
     values = {"Bucket": call.bucket, "Key": call.key, "UploadId": upload}
     return Reply(200, document("InitiateMultipartUploadResult", values))
 
 
 def part_key(call: StoreCall) -> str | None:
-    """Where a part that is sent goes; None when the request does not name one."""
+    """The key that a part is stored under; None when the request does not name a part."""
     upload, number = call.query.get("uploadId", ""), call.query.get("partNumber", "")
     is_number = number.isascii() and number.isdigit() and 1 <= int(number[:9]) <= MAX_PARTS
     if set(call.query) != {"uploadId", "partNumber"} or not is_number or not _is_of(call, upload):
@@ -69,7 +69,7 @@ async def abort(call: StoreCall, _body: bytes) -> Reply:
 
 
 async def complete(call: StoreCall, body: bytes) -> Reply:
-    """Put the object together of its parts, if they are what their sender says."""
+    """Create the object from its parts, if they are what the client claims."""
     upload, parts = call.query["uploadId"], parse_parts(body)
     sizes = await _sizes(call, upload)
     if isinstance(sizes, Reply):
@@ -98,7 +98,7 @@ async def complete(call: StoreCall, body: bytes) -> Reply:
 
 
 def _problem(call: StoreCall, numbers: list[int], *, sizes: dict[int, int]) -> Reply | None:
-    """What keeps parts from being put together."""
+    """Why the upload cannot be completed; None when it can."""
     if not sizes:
         return _no_upload(call)
     if not numbers or numbers != sorted(set(numbers)):
@@ -168,7 +168,7 @@ def _place(upload: str, number: int) -> str:
 
 
 def _is_of(call: StoreCall, upload: str) -> bool:
-    """Whether it is an id that was given for this key."""
+    """Whether this id was issued for this key."""
     return _ID.fullmatch(upload) is not None and upload.endswith(_digest(call.key))
 
 

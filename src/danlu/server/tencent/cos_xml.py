@@ -17,7 +17,7 @@ Node = str | int | Mapping[str, Any] | Sequence[Any] | None
 
 
 class PartClaim(NamedTuple):
-    """A part that the sender says it has sent."""
+    """A part that the client claims to have sent."""
 
     number: int
     etag: str
@@ -45,17 +45,17 @@ def parse_parts(body: bytes) -> list[PartClaim]:
 
 
 def shown_key(key: str, size: int) -> str:
-    """An object's key as the SDK sees it: the mark of an empty folder is the folder."""
+    """An object's key as the SDK sees it: the marker of an empty folder is shown as the folder."""
     return key[: -len(MARKER)] if size == 0 and key.endswith(f"/{MARKER}") else key
 
 
 def stored_key(key: str) -> str:
-    """Where an object of this key is in the store."""
+    """The key in the store for a key of the SDK."""
     return f"{key}{MARKER}" if key.endswith("/") else key
 
 
 def encoded(text: str, *, is_url: bool) -> str:
-    """As the request's `encoding-type` wants it."""
+    """Encoded as the request's `encoding-type` says."""
     return quote(text, safe="/-_.~") if is_url else text
 
 

@@ -1,4 +1,4 @@
-"""The door: which requests are for it, whose signature they have, and whether it may be used."""
+"""Middleware for Tencent Cloud's SDK: recognizes its requests and verifies their signatures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PREFIX = "/compat/tencent"
 STORE_PREFIX = f"{PREFIX}/cos"
 SKEW_SECONDS = 300
 BEFORE_SECONDS = 60
-"""The storage's SDK says that a signature begins so long before it was made."""
+"""The storage's SDK lets a signature begin this long before it was created."""
 
 _STORE_HOST = re.compile(r"(?:(?P<bucket>[a-z0-9.-]+)\.)?(?:service\.)?cos(?:-internal)?\.[a-z0-9.-]+", re.ASCII)
 _STORE_DOMAINS = (".myqcloud.com", ".tencentcos.cn")
@@ -40,7 +40,7 @@ HOW_TO_SIGN = "make a key that signs: danlu keys new --signs"
 
 
 class Refused(Exception):
-    """A request that is not let in."""
+    """A request that is rejected."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -48,7 +48,7 @@ class Refused(Exception):
 
 
 class Door:
-    """ASGI middleware before everything else. What is not for it is passed on."""
+    """ASGI middleware before all others. Requests of other clients are passed on."""
 
     def __init__(self, app: ASGIApp, state: ServerState, actions: Actions) -> None:
         self._app, self._state = app, state
@@ -120,8 +120,8 @@ class Door:
         return timestamp
 
     def _use_once(self, claim: Tc3Claim, action: str, *, trace: str) -> None:
-        """Refuse a request that was there before. Two calls within a second that only read may be the same but for
-        their trace, which is not signed: what reads may be repeated with another one, what changes may not."""
+        """Reject a repeated request. Two reads within a second may differ only in their trace, which is not signed:
+        reads may be repeated with another trace, changes may not."""
         more = trace if action in self._pool.actions.REPEATABLE else ""
         if not self._seen.note(f"{claim.signature} {action} {more}"):
             told = f"{action}: this request was made already; sign it again"
@@ -164,7 +164,7 @@ class Door:
         return cos.StoreCall(*asked, dict(query), headers, is_new, inner)
 
     def _check_time(self, claim: CosClaim) -> None:
-        """However long a signature says that it is valid, it is so for minutes only."""
+        """A signature is valid for minutes only, whatever it claims."""
         now = self._state.now().timestamp()
         if now < claim.begins_at - SKEW_SECONDS:
             raise Refused("RequestTimeTooSkewed", f"expected a clock within {SKEW_SECONDS} s of the server's")
@@ -190,7 +190,7 @@ class _SignedAction(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """What a request to the storage is about."""
+    """What a request to the storage refers to."""
 
     method: str
     bucket: str
@@ -226,7 +226,7 @@ async def _body(receive: Receive, most_bytes: int) -> bytes:
 
 
 def _with_hosts(request: StoreRequest) -> list[StoreRequest]:
-    """The request, and the same with the host as the SDK signs it where it does not set one: without the port."""
+    """The request, and the same with the host as the SDK signs it by default: without the port."""
     name = _hostname(request.headers.get("host", ""))
     return [request, request._replace(headers={**request.headers, "host": name})]
 

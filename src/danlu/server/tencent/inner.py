@@ -1,4 +1,4 @@
-"""Requests to this server's own API from within: the same rights, limits and audit trail as from outside."""
+"""Internal requests to this server's own API: with the same rights, limits and audit log as external ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 API = "/api/v1"
 _KEPT = ("type", "asgi", "http_version", "scheme", "server", "client", "root_path", "state", "app")
-"""What a request from within has of the one from outside."""
+"""What an internal request takes from the external one."""
 
 
 class InnerAnswer(NamedTuple):
@@ -27,7 +27,7 @@ class InnerAnswer(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What an error says."""
+        """The message of an error."""
         try:
             return str(self.values.get("message", ""))
         except ValueError:
@@ -35,7 +35,7 @@ class InnerAnswer(NamedTuple):
 
 
 class Inner:
-    """The API, as the holder of one key calls it."""
+    """The API, called with one key."""
 
     def __init__(self, app: ASGIApp, scope: Scope, *, host: str, api_key: str) -> None:
         self._app, self._outer = app, scope
@@ -44,7 +44,7 @@ class Inner:
     async def send(
         self, method: str, path: str, *, receive: Receive, send: Send, headers: Mapping[str, str] | None = None
     ) -> None:
-        """Send a request whose body is read with `receive`; the answer goes to `send`. `path` may have a query."""
+        """Send a request whose body is read with `receive`; the response goes to `send`. `path` may have a query."""
         plain, _, query = path.partition("?")
         all_headers = {**self._headers, **(headers or {})}
         scope: Scope = {
@@ -59,14 +59,14 @@ class Inner:
         await self._app(scope, receive, send)
 
     async def ask(self, method: str, path: str, *, headers: Mapping[str, str] | None = None) -> InnerAnswer:
-        """Send a request without a body and read its whole answer."""
+        """Send a request without a body and read its whole response."""
         messages: list[Message] = []
         is_told = False
 
         async def receive() -> Message:
             nonlocal is_told
             if is_told:
-                await asyncio.Event().wait()  # nobody goes away before the answer is there
+                await asyncio.Event().wait()  # no disconnect before the response is complete
             is_told = True
             return {"type": "http.request", "body": b"", "more_body": False}
 

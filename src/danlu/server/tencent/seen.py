@@ -12,7 +12,8 @@ MAX_MARKS = 200_000
 
 
 class Seen:
-    """Remembers each signature for as long as it is valid. Only valid ones are noted: strangers fill nothing."""
+    """Remembers each signature for as long as it is valid. Only valid ones are stored, so that others
+    cannot fill it."""
 
     def __init__(self, now: Callable[[], float], *, keep_seconds: float, max_marks: int = MAX_MARKS) -> None:
         self._now, self._keep_seconds, self._max_marks = now, keep_seconds, max_marks
@@ -20,7 +21,7 @@ class Seen:
         self._lock = threading.Lock()
 
     def note(self, mark: str) -> bool:
-        """Note a use; return whether it is the first."""
+        """Record a use; return whether it is the first."""
         now = self._now()
         with self._lock:
             while self._used_at and next(iter(self._used_at.values())) < now - self._keep_seconds:

@@ -1,4 +1,4 @@
-"""Shells that are open: who may still be in them is asked again and again, in a transaction each time."""
+"""Open shells: rights are checked again at each use, in a transaction each time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from danlu.store.sql.database import Database
 
 
 def opened(state: ServerState, who: UserIdentity, job: str, name: str) -> Terminal:
-    """The shell that somebody opened, if they may still be in its job. Otherwise it is closed."""
+    """The shell that the user opened, if they may still use its job. Otherwise it is closed."""
     with state.database.reading() as session:
         row = find(session, who, job)
     terminal = state.terminals.get(row.id, name, user_id=who.user_id)
@@ -29,7 +29,7 @@ def opened(state: ServerState, who: UserIdentity, job: str, name: str) -> Termin
 
 
 def guard(database: Database, now: Callable[[], datetime]) -> Callable[[Guest, str], bool]:
-    """What `Terminals` asks of everybody who has a shell open."""
+    """The check that `Terminals` makes for each user with an open shell."""
     uses = Uses(database, now)
 
     def may_stay(guest: Guest, job_id: str) -> bool:

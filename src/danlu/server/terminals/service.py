@@ -25,7 +25,7 @@ class Entrance(NamedTuple):
 
 
 def enter(session: Session, state: ServerState, who: UserIdentity, job: str, rank: int) -> Entrance:
-    """Find the task, and note who goes in."""
+    """Find the task, and record that the user enters it."""
     found = find_task(session, who, job, rank)
     target = f"job/{found.task.job_id}"
     record_action(session, who, Action.JOB_ENTER, target, at=state.now(), project_id=found.project_id, rank=rank)
@@ -33,7 +33,7 @@ def enter(session: Session, state: ServerState, who: UserIdentity, job: str, ran
 
 
 def find_task(session: Session, who: UserIdentity, job: str, rank: int) -> Entrance:
-    """Whoever may stop a job may enter its tasks. Raise WrongState when it does not run."""
+    """Find a task; users who may stop its job may enter it. Raise WrongState when it does not run."""
     return task_of(session, find_to_change(session, who, job), rank)
 
 

@@ -1,4 +1,4 @@
-"""Trees and blobs on their way in and out: bytes move while no transaction is open."""
+"""Storing and reading trees and blobs: bytes move while no transaction is open."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_TREE_BYTES = 64 << 20
 """A tree has at most 100,000 files."""
 
 NUM_READ = 64
-"""How many files are read before it is looked whether the answer is full."""
+"""How many files are read before each check whether the response is full."""
 
 
 class IncomingBlob(NamedTuple):
@@ -33,7 +33,7 @@ class IncomingBlob(NamedTuple):
 
 
 def begin_blob(state: ServerState, who: UserIdentity, digest: str, *, project: str | None) -> IncomingBlob:
-    """Whose it will be is decided before the bytes come, and written when they are there."""
+    """Choose the project before the bytes arrive; `finish_blob` records it once they have."""
     project_id = state.database.read(project_to_use, who, project)
     return IncomingBlob(digest, project_id, state.blobs.put(digest))
 
@@ -76,7 +76,7 @@ def read_blobs(state: ServerState, who: Identity, digests: Sequence[str]) -> byt
 
 
 def put_tree(state: ServerState, who: UserIdentity, tree: Tree, *, project: str | None) -> TreeOut:
-    """Say which files are missing; store the tree once none is."""
+    """Report which files are missing; store the tree once none is."""
     with state.database.writing() as session:
         project_id = project_to_use(session, who, project)
         missing = service.adopt_files(session, state, who, project_id, tree)
@@ -87,7 +87,7 @@ def put_tree(state: ServerState, who: UserIdentity, tree: Tree, *, project: str 
 
 
 def store_tree(state: ServerState, project_id: int, tree: Tree) -> None:
-    """Keep a tree whose files the project has. Killed on the way, it is as if it had not been sent."""
+    """Store a tree whose files the project has. If it is interrupted, it is as if the tree had not been sent."""
     _check_sizes(state, project_id, tree)
     state.database.write(blobs.expect, project_id, [tree.digest], state.now())
     state.blobs.put_bytes(tree.digest, tree.to_json())
@@ -95,14 +95,14 @@ def store_tree(state: ServerState, project_id: int, tree: Tree) -> None:
 
 
 def read_tree(state: ServerState, who: Identity, digest: str) -> Tree:
-    """A tree that one of their projects has."""
+    """Read a tree of a visible project."""
     service.check_names_tree(who, digest)
     _find(state, service.reader_for(who, digest), digest)
     return _read(state.blobs, digest)
 
 
 def check_readable_blobs(state: ServerState, who: Identity, digests: Sequence[str]) -> None:
-    """Refuse bytes that are not of their projects; of a job, those that are not files of its code."""
+    """Reject files that are not in visible projects; for a job, those that are not files of its code."""
     if not isinstance(who, JobIdentity):
         state.database.read(service.check_files_of_projects, service.projects_seen(who), digests)
         return
@@ -116,7 +116,7 @@ def check_readable_blobs(state: ServerState, who: Identity, digests: Sequence[st
 
 
 def adopt_tree(state: ServerState, who: UserIdentity, digest: str, *, project_id: int) -> None:
-    """Make a tree the project's that another project of theirs has. Quiet when it is."""
+    """Add a tree of another visible project to this project. Idempotent."""
     if _find(state, who, digest) == project_id or state.database.read(service.has_tree, project_id, digest):
         return
     tree = _read(state.blobs, digest)
@@ -127,7 +127,7 @@ def adopt_tree(state: ServerState, who: UserIdentity, digest: str, *, project_id
 
 
 def _find(state: ServerState, who: Identity, digest: str) -> int:
-    """The project of theirs that has a tree. Raise NotFound when none has."""
+    """A visible project that has the tree. Raise NotFound when there is none."""
     found = state.database.read(service.find_tree, who, digest)
     if found is not None:
         return found

@@ -1,8 +1,8 @@
 """The rules of trees: folders by content.
 
 A digest says what bytes are, never whose they are. A project has the bytes that were sent to it (a row per project and
-digest) and the trees all of whose files it has (another row). Whoever asks is answered from the rows of their projects:
-what other projects have is as if it were not there.
+digest) and the trees all of whose files it has (another row). Only rows of visible projects count: what other projects
+have does not exist for the caller.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from danlu.wire.store import Tree
 
 
 def projects_seen(who: Identity) -> Collection[int] | None:
-    """Whose trees and blobs somebody may read; None for all. A job's are those of its own project and its owner's."""
+    """Ids of the projects whose trees and blobs may be read; None: all. For a job: its own project and its owner's."""
     return who.projects if isinstance(who, JobIdentity) else visible_project_ids(who)
 
 
 def reader_for(who: Identity, tree: str) -> Identity:
-    """As whom a tree is read: a job, as itself where it is its own code, else as its owner."""
+    """The identity that reads a tree: a job itself for its own code, else its owner."""
     if isinstance(who, JobIdentity) and tree != who.tree:
         return who.owner or who
     return who
 
 
 def find_tree(session: Session, who: Identity, digest: str) -> int | None:
-    """The project of theirs that has the tree; a job's own one if it has it. None when none is known to."""
+    """A visible project that has the tree, the job's own one first; None when none is recorded."""
     found = blobs.projects_with_tree(session, digest, projects_seen(who))
     if isinstance(who, JobIdentity) and who.project_id in found:
         return who.project_id
@@ -40,7 +40,7 @@ def find_tree(session: Session, who: Identity, digest: str) -> int | None:
 
 
 def may_have_tree(session: Session, who: Identity, digest: str) -> Sequence[int]:
-    """Projects of theirs that have its bytes, which may be a tree: older servers did not note trees."""
+    """Visible projects that have its bytes, which may be a tree: older servers did not record trees."""
     return blobs.projects_with_blob(session, digest, projects_seen(who))
 
 
@@ -61,7 +61,7 @@ def missing_files(session: Session, project_id: int, tree: Tree) -> set[str]:
 
 
 def adopt_files(session: Session, state: ServerState, who: Identity, project_id: int, tree: Tree) -> set[str]:
-    """Make files the project's that another project of theirs has; return those that none of them has."""
+    """Add files of other visible projects to this project; return those that none of them has."""
     digests = {file.sha256 for file in tree.files}
     missing = blobs.adopt(session, project_id, digests, state.now(), among=_listed(projects_seen(who)))
     blobs.touch(session, digests - missing, state.now())
@@ -69,7 +69,7 @@ def adopt_files(session: Session, state: ServerState, who: Identity, project_id:
 
 
 def add_tree(session: Session, state: ServerState, project_id: int, tree: Tree) -> None:
-    """Note that a project has a tree, once its bytes are there. All of its files must be the project's."""
+    """Record that a project has a tree, once its bytes are stored. The project must have all of its files."""
     missing = missing_files(session, project_id, tree)
     if missing:
         raise Conflict(f"{len(missing)} files of the tree were removed by clean-up meanwhile; send it again")
@@ -78,7 +78,7 @@ def add_tree(session: Session, state: ServerState, project_id: int, tree: Tree) 
 
 
 def own_blob(session: Session, state: ServerState, project_id: int, digest: str) -> None:
-    """Note whose bytes arrived, if they are still there: cleaning up may have come in between."""
+    """Record whose bytes arrived, if they still exist: clean-up may have removed them."""
     try:
         state.blobs.size(digest)
     except NotFound as error:
@@ -87,7 +87,7 @@ def own_blob(session: Session, state: ServerState, project_id: int, digest: str)
 
 
 def check_files_of_projects(session: Session, project_ids: Collection[int] | None, digests: Sequence[str]) -> None:
-    """Refuse files that none of the projects has."""
+    """Reject files that none of the projects has."""
     foreign = set(digests) - blobs.owned(session, _listed(project_ids), digests)
     if foreign:
         raise NotFound(f"no blob {min(foreign)[:80]}")

@@ -19,11 +19,11 @@ from danlu.store.sql.tables import UploadRow
 from danlu.wire.store import AskGrants, BeginUpload, GrantsOut, ObjectOut, UploadOut
 
 KEPT = timedelta(days=7)
-"""How long an unfinished upload can be taken up again."""
+"""How long an unfinished upload can be resumed."""
 
 
 def begin(state: ServerState, who: Identity, bucket: str, body: BeginUpload) -> UploadOut:
-    """Begin an upload, or take up the one that was begun for the same bytes. What nobody went on with is dropped."""
+    """Begin an upload, or resume the one of the same bytes. Deletes expired uploads."""
     with state.database.reading() as session:
         where = writable(session, who, bucket, body.key)
         old = uploads.begun_before(session, state.now() - KEPT)
@@ -35,7 +35,7 @@ def begin(state: ServerState, who: Identity, bucket: str, body: BeginUpload) -> 
         row = None
     if row is None:
         grants = state.objects.grants() if body.direct and body.size > 0 else None
-        # asked for before the row is written: no transaction waits for the service
+        # requested before the row is written: no transaction waits for the service
         service_id = grants.begin(where.stored, body.sha256) if grants is not None else None
         row = state.database.write(service.add, state, who, where, body, service_id)
         if grants is not None and service_id is not None and row.service_id != service_id:
@@ -63,7 +63,7 @@ def grant(state: ServerState, who: Identity, upload_id: str, body: AskGrants) ->
 
 
 def find_to_send(state: ServerState, who: Identity, upload_id: str, offset: int) -> UploadRow:
-    """The upload, if bytes from `offset` on may come now."""
+    """The upload, if bytes from `offset` on may be sent now."""
     row = state.database.read(service.find, who, upload_id)
     if row.service_id is not None:
         raise Conflict("the parts of this upload go to the object service; ask for grants")
@@ -74,7 +74,7 @@ def find_to_send(state: ServerState, who: Identity, upload_id: str, offset: int)
 
 
 def commit(state: ServerState, who: Identity, upload_id: str) -> ObjectOut:
-    """Make the object of the pieces, if they are whole and what was announced."""
+    """Create the object from the pieces, if they are complete and what was announced."""
     row, where = state.database.read(service.find_writable, who, upload_id)
     stored = _finish(state, row) if row.service_id is None else _finish_parts(state, row)
     record_put(state, who, where)
@@ -97,7 +97,8 @@ def upload_out(state: ServerState, row: UploadRow) -> UploadOut:
 
 
 def _can_go_on(state: ServerState, row: UploadRow, body: BeginUpload) -> bool:
-    """Whether an earlier upload fits: a service may have dropped it, and its sender may not reach the service now."""
+    """Whether an upload can be resumed: the service may have dropped it, or the client may not reach
+    the service now."""
     if row.service_id is None:
         return True
     grants = state.objects.grants()
@@ -117,14 +118,14 @@ def _finish(state: ServerState, row: UploadRow) -> ObjectOut:
     try:
         info = state.objects.move_in(_stored(row), state.uploads.file(row.id), sha256=row.sha256)
     except BadChecksum:
-        _forget(state, row)  # these bytes are of no use: the next try begins anew
+        _forget(state, row)  # wrong bytes: the next try starts over
         raise
     _forget(state, row)
     return object_out(info)
 
 
 def _finish_parts(state: ServerState, row: UploadRow) -> ObjectOut:
-    """The service has checked each part as it came; here it is seen that none is missing."""
+    """Complete the upload if no part is missing. The service has checked the content of each part."""
     grants, path = state.objects.grants(), _stored(row)
     if grants is None or row.service_id is None:
         raise Conflict("direct transfers were switched off; begin the upload again")
@@ -144,5 +145,5 @@ def _forget(state: ServerState, row: UploadRow) -> None:
 
 
 def _stored(row: UploadRow) -> StorePath:
-    """Where the object lies in the object store."""
+    """Where the object is in the object store."""
     return StorePath(row.place or row.bucket, row.key)

@@ -1,4 +1,4 @@
-"""The rules of uploads in pieces: whose they are, and how they are cut."""
+"""The rules of uploads in pieces: who owns them, and how they are split."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def find(session: Session, who: Identity, upload_id: str) -> UploadRow:
 
 
 def find_writable(session: Session, who: Identity, upload_id: str) -> tuple[UploadRow, Located]:
-    """The upload and where it goes, if that is still the bucket that it was begun for, and may be written."""
+    """The upload and its target, if the bucket was not replaced and may be written."""
     row = find(session, who, upload_id)
     where = writable(session, who, row.bucket, row.key)
     if where.bucket.id != row.bucket_id:
@@ -36,7 +36,7 @@ def find_writable(session: Session, who: Identity, upload_id: str) -> tuple[Uplo
 def add(
     session: Session, state: ServerState, who: Identity, where: Located, body: BeginUpload, service_id: str | None
 ) -> UploadRow:
-    """The upload; the one that was begun earlier for the same bytes when there is one."""
+    """Create an upload, or return the earlier one of the same bytes."""
     row = same(session, who, where, body)
     if row is not None:
         return row
@@ -57,7 +57,7 @@ def add(
 
 
 def same(session: Session, who: Identity, where: Located, body: BeginUpload) -> UploadRow | None:
-    """The upload of these bytes that was begun earlier."""
+    """The earlier upload of the same bytes, if there is one."""
     return uploads.find_upload(
         session, owner_of(who), bucket_id=where.bucket.id, key=where.path.key, size=body.size, sha256=body.sha256
     )

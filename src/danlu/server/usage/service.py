@@ -1,4 +1,4 @@
-"""What the tasks of a job used: who sees the job sees it."""
+"""What the tasks of a job used, for all users who see the job."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MIN_POINTS = 20
 
 @dataclass(frozen=True)
 class Asked:
-    """The tasks whose usage is asked for."""
+    """The tasks whose usage is requested."""
 
     job: JobRow
     attempt: int
@@ -32,7 +32,7 @@ class Asked:
 
 
 def find_tasks(session: Session, who: UserIdentity, job: str, *, attempt: int | None, ranks: Sequence[int]) -> Asked:
-    """Tasks of an attempt of a job; of the newest one, and all of them, unless others are named."""
+    """Tasks of an attempt; by default all tasks of the newest attempt."""
     row = find(session, who, job)
     number = row.attempt if attempt is None else attempt
     if number > row.attempt:
@@ -47,7 +47,7 @@ def find_tasks(session: Session, who: UserIdentity, job: str, *, attempt: int | 
 
 
 def usage_out(files: UsageFiles, asked: Asked, *, num_points: int) -> UsageOut:
-    """What the tasks used, thinned to so many points at most. Reads files."""
+    """What the tasks used, thinned to `num_points` at most. Reads files."""
     row, number = asked.job, asked.attempt
     usages = {task.rank: files.read(row.id, number, task.rank) for task in asked.tasks}
     measured = [usage for usage in usages.values() if usage is not None]

@@ -1,4 +1,5 @@
-"""The rules of registrations. The answer is the same whether a name is taken or not."""
+"""The rules of registrations. If an admin has to approve them, the response is the same whether a name
+is taken or not."""
 
 from __future__ import annotations
 
@@ -63,7 +64,7 @@ def approve(session: Session, state: ServerState, who: UserIdentity, registratio
 
 
 def _link(session: Session, state: ServerState, who: UserIdentity, row: RegistrationRow, name: str) -> UserOut:
-    """Somebody who came by OpenID Connect is a person that is here already."""
+    """Link a registration by OpenID Connect to an existing user."""
     user = people.user_by_name(session, name)
     if user is None:
         raise NotFound(f"no user {name!r}; `danlu users ls` lists them")
@@ -85,7 +86,8 @@ def reject(session: Session, state: ServerState, who: UserIdentity, registration
 
 
 def let_in(session: Session, state: ServerState, body: Register, hashed: str, origin: Origin) -> RegisteredOut:
-    """Open registration has to say that a name is taken; the number of tries per address is limited."""
+    """Create an account at once. Open registration has to report that a name is taken; tries per
+    address are limited."""
     now = state.now()
     user = add_person(session, body.name, full_name=body.full_name, email=body.email, at=now)
     user.password_hash = hashed
@@ -95,7 +97,7 @@ def let_in(session: Session, state: ServerState, body: Register, hashed: str, or
 
 
 def ask(session: Session, state: ServerState, body: Register, hashed: str, origin: Origin) -> RegisteredOut:
-    """Keep what they say until an admin decides."""
+    """Store a registration until an admin decides."""
     row = new_registration(
         state,
         origin,

@@ -31,7 +31,7 @@ def list_users(session: Session, who: UserIdentity, *, after: str, limit: int) -
 
 
 def find(session: Session, who: UserIdentity, name: str) -> UserRow:
-    """The person of that name, among those that one may see: oneself, and with whom one shares a project."""
+    """The user with this name, if the caller may see them: themselves, and users they share a project with."""
     row = people.user_by_name(session, name)
     if row is None or not _can_see(session, who, row):
         raise NotFound(f"no user {name!r}; `danlu users ls` lists those that you know")
@@ -43,7 +43,7 @@ def get(session: Session, who: UserIdentity, name: str) -> UserOut:
 
 
 def invite(session: Session, state: ServerState, who: UserIdentity, body: Invite) -> LinkOut:
-    """Make an account, and the link that opens it."""
+    """Create an account, and a link to sign in."""
     rights.check_admin(who)
     rights.check_lasting(who, "an account")
     now = state.now()
@@ -55,7 +55,7 @@ def invite(session: Session, state: ServerState, who: UserIdentity, body: Invite
 
 
 def new_link(session: Session, state: ServerState, who: UserIdentity, name: str, body: MakeLink) -> LinkOut:
-    """A link for somebody who forgot the password, or lost the invitation."""
+    """A sign-in link for a user who forgot the password, or lost the invitation."""
     rights.check_admin(who)
     rights.check_lasting(who, "a link to sign in with")
     user = find(session, who, name)
@@ -69,7 +69,7 @@ def new_link(session: Session, state: ServerState, who: UserIdentity, name: str,
 
 
 def change(session: Session, state: ServerState, who: UserIdentity, name: str, body: ChangeUser) -> UserOut:
-    """Own name and mail address; an admin those of everybody, and who is an admin."""
+    """Change one's own full name and e-mail address; admins change those of all users, and who is an admin."""
     user = find(session, who, name)
     if not who.is_admin and (user.id != who.user_id or body.is_admin is not None):
         raise NotAllowed("you may change your own full name and mail address; the rest is for admins")
@@ -84,7 +84,7 @@ def change(session: Session, state: ServerState, who: UserIdentity, name: str, b
 
 
 def disable(session: Session, state: ServerState, who: UserIdentity, name: str, body: Disable) -> UserOut:
-    """End somebody's access at once: sessions, links and keys. Their jobs go on unless they are to be stopped."""
+    """End a user's access at once: sessions, links and keys. Their jobs continue unless `stops_jobs` is set."""
     rights.check_admin(who)
     user, now = find(session, who, name), state.now()
     if user.is_active and user.is_admin:
@@ -101,7 +101,7 @@ def disable(session: Session, state: ServerState, who: UserIdentity, name: str, 
 
 
 def enable(session: Session, state: ServerState, who: UserIdentity, name: str) -> UserOut:
-    """Let somebody in again, with the password they had. Keys, sessions and links do not come back."""
+    """Enable a user again, with the same password. Keys, sessions and links stay deleted."""
     rights.check_admin(who)
     user = find(session, who, name)
     people.change_user(session, user, is_active=True)
@@ -117,14 +117,14 @@ def add_person(
         raise taken
     try:
         return people.add_user(session, name, is_admin=is_admin, at=at, full_name=full_name, email=email)
-    except IntegrityError as error:  # another server was faster
+    except IntegrityError as error:  # another server took the name first
         raise taken from error
 
 
 def join(
     session: Session, who: UserIdentity | Stranger, user: UserRow, project: str | None, role: RoleName, now: datetime
 ) -> None:
-    """Make a new person a member of a project, when one was named."""
+    """Add a new user to a project, if one is named."""
     if not project:
         return
     row = projects.project_by_name(session, project)
@@ -145,7 +145,7 @@ def join(
 
 
 def user_out(session: Session, who: UserIdentity, row: UserRow, *, is_whole: bool = True) -> UserOut:
-    """What somebody may know of a person."""
+    """What the caller may see of a user."""
     common = UserOut(
         name=row.name, full_name=row.full_name, is_admin=row.is_admin, state=state_of(row), created_at=row.created_at
     )

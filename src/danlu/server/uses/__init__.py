@@ -1,1 +1,1 @@
-"""When jobs were last used, and the end of those that nobody uses."""
+"""When jobs were last used, and the end of idle ones."""

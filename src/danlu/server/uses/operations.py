@@ -1,4 +1,4 @@
-"""Noting that somebody is in a job: whoever was let in is looked up every few seconds, and noted again."""
+"""Records that jobs are used: rights of users in a job are checked every few seconds, and each check is recorded."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from danlu.store.sql.database import Database
 log = logging.getLogger(__name__)
 
 NOTE_SECONDS = 15.0
-"""A use is written down at most so often. A job may end this much too early."""
+"""A use is stored at most this often. A job may end this much too early."""
 
 MAX_KNOWN = 10_000
 
 
 class Uses:
-    """For all threads. A database that does not answer is no reason to turn anybody away."""
+    """Thread-safe. A database that does not answer is no reason to deny access."""
 
     def __init__(self, database: Database, now: Callable[[], datetime]) -> None:
         self._database, self._now = database, now

@@ -1,4 +1,4 @@
-"""Which jobs end when nobody uses them. No HTTP, no SQL, no commit."""
+"""Jobs that end when they are idle. No HTTP, no SQL, no commit."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from danlu.store.queries import jobs
 from danlu.store.sql.tables import JobRow, TaskRow
 
 QUIET = {"cpu": 0.2, "device": 0.05, "received": 100_000.0}
-"""Below these a task does nothing: cores, part of the devices' time, bytes per second."""
+"""A task is idle below these: cores, utilization of its devices, bytes received per second."""
 
 REACH_SECONDS = 3600.0
-"""Measurements reach back at least so far. What they showed before is in the database."""
+"""Measurements reach back at least this far. Earlier activity is in the database."""
 
 
 def limit_of(row: JobRow, settings: ServerSettings) -> float:
-    """Seconds; 0: it does not end by itself."""
+    """In seconds; 0: the job does not end by itself."""
     given = row.spec.get("idle_limit")
     if given is not None:
         return float(given)
@@ -32,7 +32,7 @@ def limit_of(row: JobRow, settings: ServerSettings) -> float:
 
 
 def last_use(state: ServerState, row: JobRow, tasks: Sequence[TaskRow], *, known: datetime | None) -> datetime | None:
-    """When somebody was last in it, or it last worked, or started. None before its start, or when it has no limit."""
+    """When it was last used or busy, or started. None before its start, or without an idle limit."""
     started = [task.started_at for task in tasks if task.started_at is not None]
     if not started or not limit_of(row, state.settings):
         return None
@@ -42,7 +42,7 @@ def last_use(state: ServerState, row: JobRow, tasks: Sequence[TaskRow], *, known
 
 
 def end_idle(session: Session, state: ServerState, ids: Sequence[tuple[str, int]]) -> None:
-    """Want jobs stopped that nobody used for their limit. `ids`: with the attempt that was looked at."""
+    """Stop jobs that have reached their idle limit. `ids`: with the attempt that was checked."""
     for job_id, attempt in ids:
         row = jobs.get_job(session, job_id)
         if row is None or (row.attempt, row.state, row.desired) != (attempt, JobState.RUNNING.value, Desired.RUN.value):
@@ -54,7 +54,7 @@ def end_idle(session: Session, state: ServerState, ids: Sequence[tuple[str, int]
 
 
 def _quiet_seconds(state: ServerState, row: JobRow, tasks: Sequence[TaskRow]) -> float | None:
-    """How long all of its tasks have done nothing; None when unknown, or longer than measurements reach back."""
+    """How long all of its tasks have been idle; None when unknown, or longer than measurements reach back."""
     found = [
         state.usage.quiet_seconds(row.id, row.attempt, rank=task.rank, quantity=quantity, below=below)
         for task in tasks

@@ -1,4 +1,4 @@
-"""Starting the job that shows an ended one: it has the stored output as data, and reads the runs of the job."""
+"""Starts the job that shows an ended one: it takes the stored output as data, and reads the job's runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from danlu.store.sql.tables import JobRow
 from danlu.wire.jobs import JobOut, SubmitJob
 
 OF = "tensorboard-of"
-"""The tag that says which job it shows."""
+"""Tag with the id of the job that is shown."""
 
 SECONDS, IDLE_SECONDS = 7200, 1800
 _OPEN = [state for state in JobState if not is_over(state)]
@@ -41,14 +41,14 @@ touch "${ready_file}"
 echo "open the endpoint tensorboard of this job"
 exec sleep {seconds}
 """
-"""TensorBoard itself starts when it is opened, as in every job, and reads this folder first of all.
+"""TensorBoard itself starts when its endpoint is opened, as in every job, and reads this folder first.
 
-It waits for the file of READY_FILE: a page that is opened too early stays empty until it is loaded again.
+It waits for the file of READY_FILE: a page that is opened too early stays empty until it is reloaded.
 """
 
 
 def view(state: ServerState, who: UserIdentity, job: str) -> JobOut:
-    """The job of this person's that shows it already, or a new one. Raise WrongState when the job has not ended."""
+    """The user's job that shows it already, or a new one. Raise WrongState when the job has not ended."""
     row, project, there = state.database.read(_look_up, state, who, job)
     if there is not None:
         return there
@@ -68,7 +68,7 @@ def _look_up(session: Session, state: ServerState, who: UserIdentity, job: str) 
 
 
 def _has_output(state: ServerState, who: UserIdentity, row: JobRow) -> bool:
-    """Data that is not there would keep the job from starting."""
+    """Whether there is output: missing data would keep the job from starting."""
     path = parse_store_path(row.output)
     try:
         where = state.database.read(readable, who, path.bucket, path.key, is_prefix=True)
@@ -79,14 +79,14 @@ def _has_output(state: ServerState, who: UserIdentity, row: JobRow) -> bool:
 
 
 def _spec(row: JobRow, project: str, *, has_output: bool) -> dict[str, Any]:
-    """It needs no device, and ends by itself."""
+    """A job without devices that ends by itself."""
     return {
         "name": f"tensorboard-{row.name}"[:60],
         "project": project,
         "command": _COMMAND.format(job=row.id, seconds=SECONDS, ready_file=READY_FILE),
         "access": JobAccess.READ.value,
         "endpoints": [TENSORBOARD],
-        "env": {READY_FILE: f"/tmp/danlu-tensorboard-{secrets.token_hex(8)}"},  # without a sandbox others have /tmp too
+        "env": {READY_FILE: f"/tmp/danlu-tensorboard-{secrets.token_hex(8)}"},  # without a sandbox, /tmp is shared
         "idle_limit": IDLE_SECONDS,
         "tags": {OF: row.id},
         **({"data": {row.output: "/opt/ml/input/data/output"}} if has_output else {}),

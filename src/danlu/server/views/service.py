@@ -1,4 +1,4 @@
-"""The rules of saved views: one's own, and those that others share in a project."""
+"""The rules of saved views: a user's own, and those that others share in a project."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def get(session: Session, who: UserIdentity, view: str) -> ViewOut:
 
 
 def save(session: Session, state: ServerState, who: UserIdentity, body: SaveView) -> ViewOut:
-    """Keep a view; one's own of that name in that project is replaced."""
+    """Save a view. It replaces the user's own of this name in the project."""
     project_id = project_to_use(session, who, body.project)
     row = views.by_name(session, project_id, owner_id=who.user_id, name=body.name)
     if row is None:

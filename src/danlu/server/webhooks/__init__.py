@@ -1,1 +1,1 @@
-"""Webhooks: addresses that are told of events, and the deliveries to them."""
+"""Webhooks: addresses that events are sent to, and the deliveries."""

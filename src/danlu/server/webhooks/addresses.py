@@ -1,4 +1,4 @@
-"""Where webhooks may go: to public addresses, and to the networks that the operator names."""
+"""Allowed addresses of webhooks: public ones, and the networks that the operator names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_URL_CHARS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """An address that was looked at: the connection goes to it, whatever the name stands for a moment later."""
+    """An address that was checked. Connections go to it even if the name resolves to another one later."""
 
     scheme: str
     host: str
@@ -35,7 +35,7 @@ def parse_networks(text: str) -> tuple[Network, ...]:
 
 
 def check_url(url: str) -> None:
-    """Refuse what can be seen to be wrong without looking up a name."""
+    """Reject what is invalid without a lookup of the name."""
     parts = urlsplit(url)
     try:
         port = parts.port
@@ -50,7 +50,7 @@ def check_url(url: str) -> None:
 
 
 def find_destination(url: str, networks: Sequence[Network], *, resolve: Resolve | None = None) -> Destination:
-    """Look up the name, and refuse it when any of its addresses is not one that webhooks may go to. Blocks."""
+    """Look up the name, and reject it when any of its addresses is not allowed. Blocks."""
     check_url(url)
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)

@@ -20,12 +20,12 @@ from danlu.store.sql.monitoring_tables import DeliveryRow
 log = logging.getLogger(__name__)
 
 PAUSES_SECONDS = (10.0, 60.0, 300.0, 1800.0, 7200.0, 21600.0)
-"""Between the tries: the last one is about eight hours after the first."""
+"""Pauses between tries: the last try is over eight hours after the first."""
 
 CLAIM_SECONDS = 120.0
 AT_ONCE = 32
 NUM_THREADS = AT_ONCE
-"""A receiver that does not answer holds one of them for ten seconds, and keeps none of the others waiting."""
+"""A receiver that does not answer holds one of them for ten seconds, and delays no other delivery."""
 
 KEEP_DAYS = 30
 
@@ -38,7 +38,7 @@ class _Due:
 
 
 def deliver_due(state: ServerState, resolve: Resolve | None = None) -> int:
-    """Try what is due once; return how many that was. Blocks for as long as the receivers do."""
+    """Try each due delivery once; return how many. Blocks for as long as the receivers do."""
     now = state.now()
     if not state.database.read(webhooks.is_any_due, now):
         return 0
@@ -52,7 +52,7 @@ def deliver_due(state: ServerState, resolve: Resolve | None = None) -> int:
         try:
             is_mail = one.row.webhook_id is None
             return send_mail(state.settings, one.row.body) if is_mail else post(message, networks, resolve=resolve)
-        except Exception as error:  # a bug that one delivery meets must not keep the others
+        except Exception as error:  # a bug in one delivery must not stop the others
             log.exception("delivery %s met an unknown error", one.row.id)
             return Outcome(False, problem=f"unknown error: {type(error).__name__}")
 

@@ -31,12 +31,12 @@ class Outcome:
     status: int | None = None
     problem: str = ""
     is_final: bool = False
-    """Whether another try would end the same."""
+    """Whether further tries are useless."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What goes to a webhook."""
+    """A message to a webhook."""
 
     id: str
     url: str
@@ -53,9 +53,9 @@ def post(
     resolve: Resolve | None = None,
     timeout_seconds: float = TIMEOUT_SECONDS,
 ) -> Outcome:
-    """Send a message. Redirects are not followed, proxies of the environment are not used, answers are not kept.
+    """Send a message. Redirects are not followed, proxies of the environment are ignored, response bodies are not read.
 
-    The whole exchange has a time limit: a receiver that sends a byte now and then holds up nobody else's deliveries.
+    The whole exchange has a time limit, so that a slow receiver cannot delay other deliveries.
     """
     try:
         where = find_destination(message.url, networks, resolve=resolve)
@@ -82,7 +82,7 @@ def post(
 
 
 class _HangUp:
-    """Ends a connection after some seconds, whatever happens on it."""
+    """Ends a connection after some seconds, even if data arrives."""
 
     def __init__(self, seconds: float) -> None:
         self._timer = threading.Timer(seconds, self._end)
@@ -97,7 +97,7 @@ class _HangUp:
         self._timer.cancel()
 
     def trace(self, event: str, info: dict[str, Any]) -> None:
-        """What httpcore calls with everything it does."""
+        """Called by httpcore at each of its steps."""
         if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
             self._stream = info["return_value"]
 
@@ -118,7 +118,7 @@ def _send(
     parts = urlsplit(message.url)
     ip = f"[{where.ip}]" if ":" in where.ip else where.ip
     target = f"{where.scheme}://{ip}:{where.port}{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
-    # to the address that was looked at, with the name that the certificate is for
+    # to the checked address, with the name that the certificate is for
     request = http.build_request(
         "POST",
         target,
@@ -127,7 +127,7 @@ def _send(
         extensions={"sni_hostname": where.host, "trace": trace},
     )
     response = http.send(request, stream=True)
-    response.close()  # of the answer only the status counts
+    response.close()  # only the status of the response counts
     return response.status_code
 
 
