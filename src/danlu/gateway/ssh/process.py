@@ -106,7 +106,7 @@ async def run(
         if not gone.done():
             process.exit(await in_thread(channel.exit_code))
     except (OSError, asyncssh.Error):
-        pass  # the client is gone
+        pass  # the client has disconnected
     finally:
         for task in (typing, gone):
             task.cancel()
@@ -167,7 +167,7 @@ async def _print(read: Callable[[int], bytes], writer: asyncssh.SSHWriter[bytes]
             while data := read(PIECE_BYTES):
                 asyncio.run_coroutine_threadsafe(send(data), loop).result()
         except (OSError, asyncssh.Error, asyncio.CancelledError, RuntimeError):
-            pass  # the client is gone
+            pass  # the client has disconnected
         finally:
             with suppress(RuntimeError):  # the server has stopped
                 loop.call_soon_threadsafe(done.set)
