@@ -19,7 +19,7 @@ from danlu import journal, track
 from danlu.testing.waiting import wait_until
 from danlu.track.folders import find_runs
 from danlu.track.reading import open_journals, read_run
-from danlu.track.sync.address import Address, NotNow, connected
+from danlu.track.sync.address import Address, NotNow, _Patience, connected
 from danlu.track.sync.syncing import ServerAway, Synced, sync_all
 from danlu.transfer.api import Api
 from danlu.transfer.errors import Refused
@@ -252,6 +252,29 @@ def test_who_waits_is_told_which_refusal_may_pass(status: int, raised: type[Exce
         finally:
             server.shutdown()
             thread.join()
+
+
+def test_a_server_that_stays_full_is_waited_for_once() -> None:
+    tries: list[int] = []
+
+    def full() -> None:
+        tries.append(1)
+        raise Refused(507, "full")
+
+    patience = _Patience(0.3, first_seconds=0.0, waits=False)
+    patience.call("x", lambda: None)  # the server has answered
+    for _ in range(3):
+        with pytest.raises(Refused):
+            patience.call("x", full)
+    num_tries = len(tries)
+    assert num_tries > 3
+    with pytest.raises(Refused):
+        patience.call("x", full)
+    assert len(tries) == num_tries + 1
+    patience.call("x", lambda: None)
+    with pytest.raises(Refused):
+        patience.call("x", full)
+    assert len(tries) > num_tries + 2
 
 
 def test_the_companion_syncs_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,8 @@ from danlu.transfer.http_carrier import HttpCarrier
 from danlu.transfer.retrying import PASSING, Retry
 
 PATIENCE_SECONDS = 30.0
-"""How long to wait for a server that has responded before, for example during a restart."""
+"""How long to wait for a server that has responded before, for example during a restart. After a wait in vain, nothing
+else is waited for until a request succeeds: a hundred runs must not wait for a full disk one after the other."""
 
 
 class Address(NamedTuple):
@@ -54,18 +55,25 @@ def connected(address: Address, *, waits: bool = False) -> Iterator[Api]:
 
     With `waits`, temporary rejections are raised as NotNow instead of Refused.
     """
-    carrier, kind = HttpCarrier(address.url, address.credentials), _Waits if waits else Retry
+    carrier = HttpCarrier(address.url, address.credentials)
     try:
-        yield Api(carrier, kind(PATIENCE_SECONDS, first_seconds=0.0))
+        yield Api(carrier, _Patience(PATIENCE_SECONDS, first_seconds=0.0, waits=waits))
     finally:
         carrier.close()
 
 
-class _Waits(Retry):
+class _Patience(Retry):
+    def __init__(self, patience_seconds: float, *, first_seconds: float, waits: bool) -> None:
+        super().__init__(patience_seconds, first_seconds=first_seconds)
+        self._waits = waits
+
     def call(self, what: str, attempt: Callable[[], Any], **how: Any) -> Any:
         try:
             return super().call(what, attempt, **how)
         except Refused as refused:
-            if refused.status in PASSING:
+            if refused.status not in PASSING:
+                raise
+            self._has_answered.clear()
+            if self._waits:
                 raise NotNow(f"{refused.status} {refused.message}") from refused
             raise
