@@ -25,8 +25,10 @@ from tests.support.wheels import make_wheel
 PAGE = ROOT / "docs" / "guide" / "first-torch-job.md"
 MAX_COMMANDS = 12
 INSTALL = "pip install 'danlu[server]'"
-VENV = "python3 -m venv ~/danlu"
 UP = "danlu up"
+PACKAGES = "/srv"
+"""Where the packages of the tests are seen: they may be in /tmp, which jobs do not see."""
+
 WAIT_FOR_LINK = """danlu up > ~/up.log 2>&1 &
 trap 'kill %1; wait' EXIT
 until link=$(grep -o 'http[^ ]*signin[^ ]*' ~/up.log); do kill -0 %1; sleep 0.1; done
@@ -65,7 +67,9 @@ class Journey:
         for name, text in files().items():
             (self.work / name).write_text(text)
 
-    def run(self, replaced: dict[str, str], *, env: dict[str, str] | None = None) -> str:
+    def run(
+        self, replaced: dict[str, str], *, env: dict[str, str] | None = None, mounted: dict[str, str] | None = None
+    ) -> str:
         """Execute every command, and return what was shown, with the seconds of each."""
         lines = []
         for command in commands():
@@ -83,7 +87,7 @@ class Journey:
             *(f"{name}={value}" for name, value in (env or {}).items()),
             *("bash", str(page)),
         ]
-        argv = as_another_user(words, self.folder)
+        argv = as_another_user(words, self.folder, mounted=mounted or {})
         done = subprocess.run(argv, capture_output=True, text=True, check=False, cwd="/")
         log = self.home / "up.log"
         told = log.read_text() if log.exists() else ""
@@ -126,10 +130,10 @@ def test_with_a_small_package(journey: Journey) -> None:
     program = Path(sys.executable).with_name("danlu")
     shown = journey.run(
         {
-            VENV: "python3 -m venv --without-pip ~/danlu",
-            INSTALL: USE_TESTS_PACKAGES.format(packages=packages, program=program),
+            INSTALL: USE_TESTS_PACKAGES.format(packages=PACKAGES, program=program),
             UP: WAIT_FOR_LINK,
-        }
+        },
+        mounted={packages: PACKAGES},
     )
     check(shown)
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +83,11 @@ def _attack(folder: Path) -> dict[str, Any]:
     return answer
 
 
-def as_another_user(argv: list[str], folder: Path) -> list[str]:
-    """Words that run a command as UID. A Python in a home that is closed is shown to it in a mount namespace."""
+def as_another_user(argv: list[str], folder: Path, *, mounted: Mapping[str, str] = {}) -> list[str]:
+    """Words that run a command as UID. A Python in a home that is closed is shown to it in a mount namespace.
+
+    `mounted`: folder -> where the command sees it too.
+    """
     (folder / "home").mkdir()
     home = Path(os.path.realpath(sys.executable)).parts[1]
     top = f"/{home}"
@@ -98,6 +101,7 @@ def as_another_user(argv: list[str], folder: Path) -> list[str]:
             f"mount --move {folder}/home /{inside}",
             *lines,
         ]
+    lines = [*(f"mount --bind {source} {target}" for source, target in mounted.items()), *lines]
     script = "set -e\n" + "\n".join(lines)
     return ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", *argv]
 
