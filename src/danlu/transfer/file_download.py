@@ -15,7 +15,7 @@ from typing import NamedTuple, Optional
 from danlu.transfer.api import Api
 from danlu.transfer.carrier import BLOCK_BYTES, Answer, Block, Request
 from danlu.transfer.errors import Damaged, Disconnected, Replaced
-from danlu.transfer.local_files import local_problems, make_folder, partial_path, try_lock
+from danlu.transfer.local_files import local_problems, make_folder, open_unfinished, partial_path
 from danlu.transfer.object_answers import (
     DIRECT_HEADER,
     About,
@@ -64,13 +64,9 @@ def _unfinished(file: RemoteFile, about: Optional[About]) -> Iterator[tuple[str,
     """Open the unfinished file: that of an earlier attempt when it is large and no other process uses it."""
     is_kept = about is not None and about.size >= RESUMABLE_BYTES
     # what is kept belongs to one version of the object: the name says which
-    known = partial_path(file.to, hashlib.sha256(repr(about).encode()).hexdigest()[:12])
-    partial = known if is_kept else _new_partial(file.to)
-    descriptor = _open(partial, file.to)
-    if is_kept and not try_lock(descriptor):
-        os.close(descriptor)
-        is_kept, partial = False, _new_partial(file.to)
-        descriptor = _open(partial, file.to)
+    mark = hashlib.sha256(repr(about).encode()).hexdigest()[:12] if is_kept else uuid.uuid4().hex[:12]
+    partial, descriptor = open_unfinished(file.to, mark)
+    is_kept = is_kept and partial == partial_path(file.to, mark)
     try:
         yield partial, descriptor
     except BaseException as error:
@@ -80,15 +76,6 @@ def _unfinished(file: RemoteFile, about: Optional[About]) -> Iterator[tuple[str,
         raise
     finally:
         os.close(descriptor)
-
-
-def _new_partial(path: str) -> str:
-    return partial_path(path, uuid.uuid4().hex[:12])
-
-
-def _open(partial: str, path: str) -> int:
-    with local_problems(path):
-        return os.open(partial, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
 
 
 class _Download:

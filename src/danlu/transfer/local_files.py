@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
+import uuid
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Callable
@@ -54,6 +56,33 @@ def partial_path(path: str, mark: str) -> str:
     folder, name = os.path.split(path)
     start = f"{PARTIAL}{mark}."
     return os.path.join(folder, start + os.fsdecode(os.fsencode(name)[-(240 - len(start)) :]))
+
+
+def open_unfinished(path: str, mark: str) -> tuple[str, int]:
+    """Open what an earlier attempt left of a file. While another process works on that, begin a new one.
+
+    The lock is held until the descriptor is closed.
+    """
+    for partial in (partial_path(path, mark), new_partial_path(path)):
+        with local_problems(path):
+            descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        if try_lock(descriptor) and _is_at(partial, descriptor):
+            return partial, descriptor
+        os.close(descriptor)
+    raise LocalProblem(path, OSError(errno.EAGAIN, "another process locks its unfinished file"))
+
+
+def new_partial_path(path: str) -> str:
+    """A name that no other attempt uses."""
+    return partial_path(path, uuid.uuid4().hex[:12])
+
+
+def _is_at(path: str, descriptor: int) -> bool:
+    """Whether an open file still has this name: another process may have finished and renamed it."""
+    try:
+        return os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(descriptor))
+    except OSError:
+        return False
 
 
 def write_whole(path: str, data: Block, *, mark: str, is_executable: bool = False) -> None:
