@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from danlu.spec.messages.catalogue import CAUSES, FAILURES, MESSAGES
+from danlu.spec.messages.catalogue import CAUSES, TEXTS
 from danlu.spec.messages.reasons_zh import REASONS
 from danlu.spec.messages.words_zh import AMOUNTS, PHRASES, WORDS
 
@@ -17,7 +17,7 @@ FILE = Path(__file__).parents[1] / "web" / "src" / "texts" / "zh" / "catalogue.j
 def catalogue() -> str:
     made = {
         "reasons": {code: words._asdict() for code, words in REASONS.items()},
-        "messages": {code: chinese for code, (_, chinese) in {**CAUSES, **MESSAGES, **FAILURES}.items()},
+        "messages": {code: chinese for code, (_, chinese) in {**CAUSES, **TEXTS}.items()},
         "words": WORDS,
         "amounts": dict.fromkeys(AMOUNTS, True),
         "phrases": [{"pattern": pattern, "chinese": chinese} for pattern, chinese in PHRASES],

@@ -13,6 +13,7 @@ from danlu.bench.markdown import to_markdown
 from danlu.bench.report import JobFacts, Report, Verdict, compare, report_job, report_run
 from danlu.bench.results import Collected, RankResult, read_results
 from danlu.bench.suite import Mode, Suite, parse_suite
+from danlu.spec.messages.catalogue import in_chinese
 from danlu.spec.states import JobState
 
 
@@ -75,6 +76,18 @@ class TestProblems:
             "rank 3 on n1 was killed by signal 9",
             "ranks 1, 2 left no result",
         ]
+
+    def test_problems_are_told_in_chinese_as_well(self) -> None:
+        files = make_files({0: 1.0}) | {
+            "rank-1.json": "{",
+            "failed-3.json": json.dumps({"rank": 3, "node": "n1", "how": "was killed by signal 9", "attempt": 1}),
+        }
+        told = [in_chinese(one) for one in make_report(files, state=JobState.FAILED).problems_said]
+        assert told[:3] == ["任务 train-1 已失败", "n1 上的 Rank 3 被信号 9 终止", "Rank 1、2 没有留下结果"]
+        assert told[3].startswith("Rank 1：无法读取其结果：")
+        suite = make_suite(criteria={"bandwidth": {"at_least": 50}})
+        (said,) = make_report(make_files(FULL), suite=suite).problems_said
+        assert in_chinese(said) == "2 个节点上的 bandwidth：应为至少 50，实际为 40"
 
     def test_results_of_an_earlier_attempt_do_not_count(self) -> None:
         report = make_report(make_files({0: 1.0, 1: 1.0, 2: 1.0}) | make_files({3: 1.0}, attempt=0))

@@ -4,14 +4,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import pytest
-from tests.support.said import calls_in, pairs_in, returned_in, variables_in
+from tests.support.said import calls_in, formatted_in, names_given_in, pairs_in, returned_in, variables_in
 
 from danlu.errors import InvalidInput
-from danlu.spec.messages.catalogue import FAILURES, MESSAGES, in_chinese, recognise
+from danlu.launch.contracts import MODULES
+from danlu.launch.explain import MODES
+from danlu.spec.flavors import Flavor
+from danlu.spec.frameworks import Framework
+from danlu.spec.messages.catalogue import (
+    FAILURES,
+    MESSAGES,
+    TEXTS,
+    in_chinese,
+    recognise,
+    recognise_bench,
+    recognise_end,
+)
+from danlu.spec.messages.page_texts import BENCH_PROBLEMS
+from danlu.spec.messages.variable_texts import VARIABLE_TEXTS
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.run_filter import parse_filter
+from danlu.track.capture import environment, git
+from danlu.track.sync.syncing import DIED
+from danlu.wire.people import ChangeUser
+from danlu.wire.projects import ChangeProject
+
+ROOT = Path(__file__).parents[2]
+TEXTS_OF_CONSOLE = ROOT / "web" / "src" / "texts" / "zh"
 
 ENGLISH = re.compile(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}")
 """Three words of it in a row are a sentence that nobody translated."""
@@ -72,9 +94,78 @@ def test_what_is_told_of_fields() -> None:
     assert half(texts) == []
 
 
+def test_what_is_told_on_single_pages() -> None:
+    deliveries = list(calls_in("server/webhooks", {"Outcome"}, parameters={"problem"}))
+    needs = list(calls_in("server/examples", {"_lacking"}))
+    assert len(deliveries) > 5
+    assert len(needs) > 1
+    assert half([*deliveries, *needs]) == []
+
+
+def test_what_the_variables_of_a_plan_hold() -> None:
+    tables = [module.TOLD for module in (*MODES.values(), *MODULES.values())]
+    texts = {line.what for table in tables for line in table.values()}
+    assert len(texts) > 80
+    assert [text for text in texts if not recognise(text).code.startswith("var_")] == []
+    (others,) = {text for text, _ in VARIABLE_TEXTS.values()} - texts
+    assert others == "what the job file says"
+
+
+def test_what_is_wrong_with_a_benchmark() -> None:
+    texts = [text for file in ("report.py", "results.py") for _, text in formatted_in(f"bench/{file}")]
+    assert len(texts) > 10
+    told = [in_chinese(recognise_bench(text.replace("{}", "7"))) for text in texts]
+    assert [text for text in told if ENGLISH.search(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "chinese"),
+    [
+        (DIED, "进程意外结束：被终止，或所在机器停机"),
+        (
+            "SIGTERM: the process was told to end, in fit (train.py, line 3)",
+            "收到终止信号（SIGTERM），当时位于 fit (train.py, line 3)",
+        ),
+        ("the file of SwanLab ends without the end of the run", "SwanLab 的文件不完整，缺少运行的结尾"),
+        ("ValueError: expected 3, got 4", "ValueError: expected 3, got 4"),
+        ("rank 0: expected 3 channels", "rank 0: expected 3 channels"),
+    ],
+)
+def test_why_a_run_ended_is_told_where_its_program_did_not_say_so(text: str, chinese: str) -> None:
+    assert in_chinese(recognise_end(text)) == chinese
+
+
+def test_details_of_the_audit_log_have_names() -> None:
+    beside = {"at", "project_id"}
+    changed = (Flavor, Framework, ChangeProject, ChangeUser)
+    named = {
+        name for folder in ("server", "auth") for name in names_given_in(folder, "record_action", "Action")
+    } - beside
+    named |= {field for model in changed for field in model.model_fields} | {"user", "role", "first"}
+    assert {"from_project", "way", "num_jobs_stopped", "ends_access"} <= named
+    texts = (TEXTS_OF_CONSOLE / "details.ts").read_text()
+    assert named - set(re.findall(r"^    (\w+): ", texts, re.MULTILINE)) == set()
+
+
+def test_what_is_captured_of_a_run_has_names() -> None:
+    texts = (TEXTS_OF_CONSOLE / "captured.ts").read_text()
+    captured = {*environment(), *(f"git.{name}" for name in git(str(ROOT)))}
+    assert "pid_space" in captured
+    assert captured - set(re.findall(r'^  "?([\w.]+)"?: ', texts, re.MULTILINE)) == set()
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "a.example.com answered 302; redirects are not followed",
+        "a.example.com answered 500; expected 2xx",
+        "url: 'a.example.com' is at 10.0.0.1, which is not a public address; admins can list its network",
+        "url: expected https:// for 'a.example.com'; plain http:// is for networks that admins list",
+        "overlays cannot be mounted: EPERM",
+        "there is no sandbox to run them in",
+        "no node runs images: n1: overlays cannot be mounted: EPERM (/a); n2: its engine runs none",
+        "no node runs images: there is no node",
+        "'a:1' cannot be used: n1: there is no sandbox to run them in; n2: its engine runs none",
         "requirements: 'a.txt' is a file of the code folder, and the job has no code; "
         "add `code: .`, or list the packages: [torch, numpy]",
         "expected a file of the code folder (requirements.txt, pyproject.toml or uv.lock) or a list of packages, "
@@ -128,6 +219,7 @@ def test_a_filter_keeps_the_mark_below_its_mistake() -> None:
 
 def test_a_code_is_one_message() -> None:
     assert not set(MESSAGES) & set(FAILURES)
+    assert len(TEXTS) == len(MESSAGES) + len(FAILURES) + len(BENCH_PROBLEMS)
     english = [text for text, _ in MESSAGES.values()]
     assert len(english) == len(set(english))
 

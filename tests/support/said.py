@@ -41,6 +41,35 @@ def returned_in(file: str) -> Iterator[tuple[str, str]]:
             yield from ((place, text) for text in _texts([node.value]))
 
 
+def formatted_in(file: str) -> Iterator[tuple[str, str]]:
+    """Place and text of all that is made of words and values in a file."""
+    for place, node in _nodes_in(file):
+        if isinstance(node, ast.JoinedStr):
+            yield from ((place, text) for text in _texts([node]))
+
+
+def names_given_in(folder: str, function: str, key: str) -> Iterator[str]:
+    """Names of what a function is given, and what others are with a `key.SOMETHING`; also in a dict behind `**`."""
+    for path in sorted((SOURCE / folder).rglob("*.py")):
+        tree = ast.parse(path.read_text())
+        dicts = {
+            _name_of(node.targets[0]): node.value.keys
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict)
+        }
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Call):
+                continue
+            if _name_of(node.func) == function or any(_is_of(one, key) for one in node.args):
+                named = [keyword.arg for keyword in node.keywords]
+                behind = [dicts.get(_name_of(keyword.value), []) for keyword in node.keywords if keyword.arg is None]
+                yield from filter(None, [*named, *(text_of(name) for names in behind for name in names if name)])
+
+
+def _is_of(node: ast.expr, key: str) -> bool:
+    return isinstance(node, ast.Attribute) and _name_of(node.value) == key
+
+
 def text_of(node: ast.expr) -> str | None:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value

@@ -13,6 +13,27 @@ from danlu.testing.serving import RunningServer
 from danlu.testing.waiting import wait_until
 
 ENGLISH = re.compile(r"\b(the|is|are|of|requests|expected|which|tasks|submitted|got|failed|first)\b", re.IGNORECASE)
+WORDS = re.compile(r"\b[A-Za-z][a-z]+ [A-Za-z][a-z]+\b")
+"""Two words of it in a row."""
+
+NAMES = re.compile(r"danlu [a-z -]+|rank table|“.*?”")
+PAGES = (
+    *("/", "/jobs", "/experiments", "/artifacts", "/models", "/store", "/examples", "/cluster", "/bench", "/flow"),
+    *("/projects", "/projects/default", "/profile"),
+    *(f"/admin?tab={tab}" for tab in ("people", "flavors", "frameworks", "costs", "audit")),
+)
+
+READ = """() => {
+  const found = new Set();
+  const isCode = element => element.closest('code, pre, kbd, script, style, noscript, .mono, [lang=en]');
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode())
+    if (!isCode(texts.currentNode.parentElement)) found.add(texts.currentNode.data.trim());
+  for (const name of ['title', 'aria-label', 'aria-description', 'placeholder', 'alt'])
+    for (const element of document.querySelectorAll(`[${name}]`)) found.add(element.getAttribute(name));
+  return [...found];
+}"""
+"""All that can be read on a page, also on pointing and by those who listen to it, without code."""
 
 
 def test_why_a_job_waits_is_told_in_chinese(
@@ -77,3 +98,35 @@ def test_forms_failures_and_notices_are_told_in_chinese(
     expect(took).to_have_text(re.compile(r"^(\d+ (天|小时|分|秒) ?)+$"))
     tab.go("/jobs/train-000000000000000001")
     expect(page.get_by_text("没有任务 'train-000000000000000001'")).to_be_visible()
+
+
+def test_nothing_that_people_read_is_english(
+    console: RunningServer, open_tab: Callable[..., Tab], signed_in: StorageState
+) -> None:
+    with console.client() as client:
+        done = client.jobs.submit(name="two", command="echo 1 > $DANLU_OUTPUT_DIR/a.txt", nodes=2).wait().id
+        waits = client.jobs.submit(name="waits", command="true", resources={"device": "npu:910b:16"}).id
+        client.people.invite("grace", project="default", role="viewer")
+        hook = client.webhooks.add("https://127.0.0.1/hook")
+        client.webhooks.test(hook.id)
+    tab = open_tab(storage_state=signed_in, locale="zh-CN")
+    wrong = []
+    tabs = ("", "/logs", "/metrics", "/resources", "/tasks", "/spec", "/events", "/endpoints", "/flow")
+    for path in (*PAGES, f"/submit?from={done}", f"/jobs/{waits}", *(f"/jobs/{done}{one}" for one in tabs)):
+        tab.go(path)
+        tab.page.wait_for_selector("main h1")
+        tab.settle()
+        wrong += [f"{path}: {text}" for text in tab.page.evaluate(READ) if WORDS.search(NAMES.sub("", text))]
+    assert wrong == []
+    page = tab.go("/profile")
+    page.get_by_role("button", name="推送记录").click()
+    expect(page.get_by_role("dialog")).to_contain_text("不是公网地址")
+    tab.check("chinese-deliveries")
+    page = tab.go(f"/submit?from={done}")
+    expect(page.get_by_title("任务中的第几个实例，从 0 开始", exact=True)).to_contain_text("DANLU_RANK")
+    page = tab.go("/admin?tab=audit")
+    expect(page.get_by_text("角色：只读成员").first).to_be_visible()
+    tab.check("chinese-audit")
+    page = tab.go("/examples/ascend")
+    expect(page.get_by_text("超过空闲节点的全部资源")).to_be_visible()
+    tab.check("chinese-example")

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from danlu.bench.aggregate import Aggregate, aggregate, worse_by
 from danlu.bench.results import Collected, RankResult
 from danlu.bench.suite import Better, Measure, Mode, Suite
+from danlu.spec.messages.catalogue import Message, recognise_bench
 from danlu.spec.states import JobState, Word
 
 VERSION = 1
@@ -97,6 +98,9 @@ class Report(_Frozen):
     mode: Mode
     verdict: Verdict
     problems: list[str]
+    problems_said: list[Message] = []
+    """The same with their codes and parameters."""
+
     jobs: list[JobReport]
     scaling: list[ScalePoint] = []
     comparison: Optional[Comparison] = None
@@ -156,6 +160,7 @@ def report_run(run: str, suite: Suite, *, jobs: Sequence[JobReport]) -> Report:
         mode=ordered[-1].job.mode,
         verdict=_verdict([one.job.state for one in ordered], problems),
         problems=problems,
+        problems_said=[recognise_bench(problem) for problem in problems],
         jobs=ordered,
         scaling=_scaling(suite, ordered),
     )

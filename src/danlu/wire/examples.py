@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from danlu.spec.messages.catalogue import Message
 from danlu.spec.states import Word
 from danlu.wire.base import Answer
 
@@ -35,6 +36,9 @@ class NeedOut(Answer):
 
     why: str = ""
     """What is missing, when it is."""
+
+    said: Optional[Message] = None
+    """The same with its code and parameters."""
 
 
 class ExampleRow(Answer):

@@ -164,6 +164,8 @@ class SelectedOut(Answer):
     refused: dict[str, str] = {}
     """Job as asked -> why not."""
 
+    refused_said: dict[str, Message] = {}
+
 
 class EventOut(Answer):
     id: int
@@ -204,6 +206,7 @@ class VariableOut(Answer):
     """What a variable is for."""
 
     what: str
+    what_said: Optional[Message] = None
     read_by: str
     set_by: str
 

@@ -61,6 +61,7 @@ class NodeOut(Answer):
     """What fetches images there; empty where jobs with one cannot run."""
 
     image_problem: str = ""
+    image_problem_said: Optional[Message] = None
     pythons: list[str] = []
     """Versions of Python that jobs can ask for."""
 

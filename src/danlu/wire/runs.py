@@ -6,6 +6,7 @@ from typing import Any, Optional
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from danlu.spec.messages.catalogue import Message
 from danlu.spec.runs import RUN_ID, RunState
 from danlu.spec.states import Word
 from danlu.wire.base import Answer, Body, Moment
@@ -155,6 +156,9 @@ class RunOut(RunSummary):
 
     reason: str = ""
     """What its process said when it ended."""
+
+    said: Optional[Message] = None
+    """The same with its code and parameters."""
 
     num_parts: int = 0
     """Runs that say they are a part of this one, in its project."""

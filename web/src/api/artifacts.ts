@@ -1,6 +1,7 @@
 // Artifacts: names with versions, and the files in a version.
 import { infiniteQueryOptions, queryOptions, useQueryClient } from "@tanstack/react-query";
 import { useMutation } from "./change";
+import { spoken } from "@/texts/told";
 import { api, ok, type Schemas } from "./client";
 import { allPages } from "./pages";
 
@@ -91,7 +92,7 @@ export async function readFile(
   let at = 0;
   for (const [digest, size] of wanted) {
     const piece = found.get(digest);
-    if (piece?.length !== size) throw new Error(`${file.path}: ${digest}`);
+    if (piece?.length !== size) throw new Error(spoken().incomplete(file.path));
     whole.set(piece, at);
     at += size;
   }
@@ -110,7 +111,7 @@ async function readChunks(version: string, digests: string[]): Promise<Map<strin
       }),
     );
     const pieces = unpack(answered as ArrayBuffer);
-    if (!pieces.size) throw new Error("the server answered with no chunk");
+    if (!pieces.size) return found; // what is missing is told of its file
     for (const [digest, bytes] of pieces) found.set(digest, bytes);
     left = left.filter((digest) => !found.has(digest));
   }

@@ -1,6 +1,6 @@
 // Runs of benchmarks: jobs with a tag, and the report that whoever collected a run left beside its results.
 import { queryOptions } from "@tanstack/react-query";
-import { api, fetched, ok } from "./client";
+import { api, fetched, ok, type Schemas } from "./client";
 import type { JobSummary } from "./jobs";
 import { objectAddress } from "./store";
 
@@ -22,6 +22,8 @@ export type Report = {
   verdict: "passed" | "failed" | "stopped" | "unfinished";
   mode: string;
   problems: string[];
+  /** The same with their codes and parameters; older reports have none. */
+  problems_said?: Schemas["Message"][];
   jobs: { job: { id: string; nodes: number }; measures: Record<string, Measured> }[];
   scaling: { nodes: number; value: number; efficiency: number }[];
 };

@@ -1,6 +1,7 @@
 // Endpoints of a job: what opens in a browser while it runs. SSH keys, and where ssh finds jobs.
 import { queryOptions, useQueryClient } from "@tanstack/react-query";
 import { useMutation } from "./change";
+import { spoken, told } from "@/texts/told";
 import { api, ok, type Schemas } from "./client";
 import { isOver } from "./jobs";
 
@@ -63,7 +64,10 @@ export function useViewerLink(job: string) {
       const params = { path: { job } };
       let viewer = await ok(api.POST("/api/v1/jobs/{job}/viewers", { params }));
       while (viewer.state !== "running") {
-        if (isOver(viewer.state)) throw new Error(`${viewer.name}: ${viewer.reason.message}`);
+        if (isOver(viewer.state)) {
+          const why = told(spoken(), viewer.said, viewer.reason.message);
+          throw new Error(`${viewer.name}${spoken().of}${why}`);
+        }
         await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
         if (!isWanted()) return undefined;
         viewer = await ok(api.GET("/api/v1/jobs/{job}", { params: { path: { job: viewer.id } } }));

@@ -3,6 +3,7 @@ import { queryOptions, useQuery, useQueryClient, type QueryClient } from "@tanst
 import { useMutation } from "./change";
 import { useEffect, useRef } from "react";
 import { useChanges, type Changes } from "./changes";
+import { spoken, told } from "@/texts/told";
 import { addressOf, api, ok, type Schemas } from "./client";
 import { allPages, useRest, type Paged } from "./pages";
 import { useStream, type StreamState } from "./stream";
@@ -191,6 +192,11 @@ export function useStopJobs() {
   return useMutation({
     mutationFn: (jobs: string[]) => ok(api.POST("/api/v1/jobs/stop", { body: { jobs } })),
   });
+}
+
+/** Why some of several jobs were left as they are, in the reader's language. */
+export function whyRefused({ refused = {}, refused_said = {} }: Schemas["SelectedOut"]): string[] {
+  return Object.entries(refused).map(([job, why]) => told(spoken(), refused_said[job], why));
 }
 
 export function useDeleteJobs() {

@@ -1,5 +1,6 @@
 // Lists that come in pages: all of a short one, or the rest of a long one behind its first page.
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { spoken } from "@/texts/told";
 
 export type Page<Row> = { items: Row[]; next?: string | null };
 export type Paged<Row> = { items: Row[]; next: string | null };
@@ -18,7 +19,7 @@ export async function allPages<Row>(
     if (next == null) return rows;
     cursor = next;
   }
-  throw new Error(`expected at most ${String(MOST_PAGES)} pages, got more`);
+  throw new Error(spoken().tooManyPages(MOST_PAGES));
 }
 
 /** What is known of a list whose pages follow one another. */

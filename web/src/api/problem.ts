@@ -22,7 +22,7 @@ export function problemOf(response: Response, body: unknown): ApiProblem {
   return new ApiProblem(
     response.status,
     wire?.error ?? `HTTP${String(response.status)}`,
-    wire ? messageOf(wire) : response.statusText,
+    wire ? messageOf(wire) : spoken().answered(response.status),
     wire ? inLanguage(wire) : {},
     wait > 0 ? wait : undefined,
   );

@@ -1,5 +1,6 @@
 // Trees: folders by content. A tree is sent as a list; of its files only those that the server lacks travel.
 import { queryOptions } from "@tanstack/react-query";
+import { spoken } from "@/texts/told";
 import { addressOf, api, fetched, ok, type Schemas } from "./client";
 import { sendBytes, type Sending } from "./sending";
 
@@ -44,7 +45,7 @@ export async function sendTree(
     const wanted = told.missing.map((digest) => byDigest.get(digest)).filter((file) => !!file);
     await sendAll(wanted, signal, onProgress);
   }
-  throw new Error("files are still missing on the server after they were sent; try again");
+  throw new Error(spoken().stillMissing);
 }
 
 async function sendAll(

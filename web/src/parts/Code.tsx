@@ -5,13 +5,14 @@ import { useMessages } from "./Messages";
 
 /** Text as it is, with a button that copies it. */
 export function Code(props: { text: string; isWrapped?: boolean; label?: string }) {
+  const { common } = useTexts();
   return (
     <div className="copyable">
       <pre
         className={props.isWrapped ? "code wrapped" : "code"}
         tabIndex={0}
         role="region"
-        aria-label={props.label ?? "code"}
+        aria-label={props.label ?? common.code}
       >
         {props.text}
       </pre>

@@ -1,15 +1,15 @@
 // Messages of the server in the reader's language. Pure.
 import type { Schemas } from "@/api/client";
 import { own } from "@/parts/own";
-import type { messages } from "./en/messages";
+import { messages } from "./en/messages";
 
 type Message = Schemas["Message"];
 
-let now: typeof messages | undefined;
+let now = messages;
 
 /** The messages of the language that is shown: for what is told before a page is drawn, such as problems of a request. */
 export function spoken(): typeof messages {
-  return now ?? { templates: {}, param: (_, value) => value, and: "; ", of: ": " };
+  return now;
 }
 
 export function speak(words: typeof messages): void {

@@ -14,6 +14,7 @@ from danlu.scheduler.policy.decide import place
 from danlu.scheduler.policy.snapshot import QueuedJob
 from danlu.server.examples.files import Example, load_examples, packaged
 from danlu.spec.job import JobSpec
+from danlu.spec.messages.catalogue import recognise
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import Reason
 from danlu.spec.roles import groups
@@ -74,8 +75,9 @@ def _software(name: str, infos: Sequence[NodeInfo]) -> NeedOut:
     if not told:
         return NeedOut(kind=NeedKind.SOFTWARE, name=name)
     is_met = any(name in (info.software or ()) for info in told)
-    why = "" if is_met else f"{name} is not installed on any node"
-    return NeedOut(kind=NeedKind.SOFTWARE, name=name, is_met=is_met, why=why)
+    if is_met:
+        return NeedOut(kind=NeedKind.SOFTWARE, name=name, is_met=True)
+    return _lacking(NeedKind.SOFTWARE, name, f"{name} is not installed on any node")
 
 
 def _image(name: str, infos: Sequence[NodeInfo]) -> NeedOut:
@@ -83,7 +85,7 @@ def _image(name: str, infos: Sequence[NodeInfo]) -> NeedOut:
     if any(info.image_tool for info in infos):
         return NeedOut(kind=NeedKind.IMAGES, name=name, is_met=True)
     why = "; ".join(f"{info.name}: {info.image_problem or 'its engine runs none'}" for info in infos)
-    return NeedOut(kind=NeedKind.IMAGES, name=name, is_met=False, why=why or "there is no node")
+    return _lacking(NeedKind.IMAGES, name, f"no node runs images: {why or 'there is no node'}")
 
 
 def _devices(spec: JobSpec, infos: Sequence[NodeInfo], now: datetime) -> NeedOut:
@@ -96,5 +98,9 @@ def _devices(spec: JobSpec, infos: Sequence[NodeInfo], now: datetime) -> NeedOut
     alone = QueuedJob(id="example", spec=spec, attempt=1, queued_at=now)
     found = place(alone, [empty_node(info) for info in infos])
     if isinstance(found, Reason):
-        return NeedOut(kind=NeedKind.DEVICES, name=name, is_met=False, why=found.message)
+        return _lacking(NeedKind.DEVICES, name, found.message)
     return NeedOut(kind=NeedKind.DEVICES, name=name, is_met=True)
+
+
+def _lacking(kind: NeedKind, name: str, why: str) -> NeedOut:
+    return NeedOut(kind=kind, name=name, is_met=False, why=why, said=recognise(why))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -32,7 +32,7 @@ from danlu.server.state import ServerState
 from danlu.spec.audit import Action
 from danlu.spec.fields import is_job_id
 from danlu.spec.job import JobAccess, JobSpec, parse_job, stored_job
-from danlu.spec.messages.catalogue import say
+from danlu.spec.messages.catalogue import recognise_failure, say
 from danlu.spec.reasons import reason
 from danlu.spec.states import Desired, JobState, is_over
 from danlu.spec.terms import Terms
@@ -277,7 +277,7 @@ def stop_many(session: Session, state: ServerState, who: UserIdentity, wanted: S
     for row in open_rows:
         jobs.add_event(session, row.id, row.attempt, kind="stop", message=say("stop_asked_by", who=_told(who)), at=now)
         _record(session, state, who, Action.JOB_STOP, row)
-    return SelectedOut(done=[row.id for row in rows], refused=refused)
+    return _selected(rows, refused)
 
 
 def delete_many(session: Session, state: ServerState, who: UserIdentity, wanted: Sequence[str]) -> SelectedOut:
@@ -290,7 +290,7 @@ def delete_many(session: Session, state: ServerState, who: UserIdentity, wanted:
         _record(session, state, who, Action.JOB_DELETE, row)
     flow.jobs_deleted(session, [row.id for row in over], state.now())
     jobs.delete_jobs(session, [row.id for row in over])
-    return SelectedOut(done=[row.id for row in over], refused=refused)
+    return _selected(over, refused)
 
 
 def delete(session: Session, state: ServerState, who: UserIdentity, job: str) -> str:
@@ -383,3 +383,8 @@ def _select(
         except DanluError as error:
             refused[name] = error.message
     return list(rows.values()), refused
+
+
+def _selected(rows: Sequence[JobRow], refused: Mapping[str, str]) -> SelectedOut:
+    said = {name: recognise_failure(why) for name, why in refused.items()}
+    return SelectedOut(done=[row.id for row in rows], refused=dict(refused), refused_said=said)

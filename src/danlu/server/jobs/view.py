@@ -92,7 +92,10 @@ def plan_out(plan: Plan, notes: Sequence[str], explanation: Explanation | None, 
 
 
 def _explained(explanation: Explanation) -> dict[str, object]:
-    return {**asdict(explanation), "succeeds_said": recognise(explanation.succeeds)}
+    told = asdict(explanation)
+    for variable in (variable for task in told["tasks"] for variable in task["variables"].values()):
+        variable["what_said"] = recognise(variable["what"])
+    return {**told, "succeeds_said": recognise(explanation.succeeds)}
 
 
 def _common(row: Listed, projects: Mapping[int, str], owners: Mapping[int, str]) -> dict[str, object]:

@@ -156,6 +156,7 @@ def _node_out(
         has_own_network=info.has_own_network,
         image_tool=info.image_tool,
         image_problem=info.image_problem,
+        image_problem_said=recognise(info.image_problem) if info.image_problem else None,
         pythons=list(info.pythons),
         missing=list(info.missing),
         missing_said=[recognise(text) for text in info.missing],

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy.orm import Session
 
+from danlu.spec.messages.catalogue import recognise_end
 from danlu.spec.runs import SYSTEM, RunState, run_end
 from danlu.store.metrics.ingest import ends_of
 from danlu.store.metrics.journals import journals_of
@@ -59,6 +60,7 @@ def run_out(session: Session, row: RunRow) -> RunOut:
     owners = people.names_of_users(session, {row.owner_id})
     journals = journals_of(session, row.number)
     end = run_end(row.branch, ends_of(journals))
+    reason = end.reason if end is not None and row.state == end.state.value else ""
     metrics = runs.rolled_up(session, [row.number], without=SYSTEM, most=MAX_METRICS)[row.number]
     return RunOut(
         **_common(row, projects, owners),
@@ -68,7 +70,8 @@ def run_out(session: Session, row: RunRow) -> RunOut:
         num_parts=runs.num_parts(session, row),
         axes={key: value for key, value in row.axes.items() if isinstance(value, str)},
         seen_at=row.seen_at,
-        reason=end.reason if end is not None and row.state == end.state.value else "",
+        reason=reason,
+        said=recognise_end(reason) if reason else None,
         journals=[
             JournalOut(
                 name=journal.name,

@@ -18,6 +18,7 @@ from danlu.server.state import ServerState
 from danlu.server.webhooks.addresses import check_url
 from danlu.server.webhooks.signing import make_secret
 from danlu.spec.audit import Action
+from danlu.spec.messages.catalogue import recognise
 from danlu.spec.monitoring.events import DeliveryState, EventKind, HookScope
 from danlu.store.queries import people
 from danlu.store.queries.monitoring import webhooks
@@ -126,6 +127,7 @@ def _delivery_out(row: DeliveryRow) -> DeliveryOut:
         num_tries=row.num_tries,
         status=row.status,
         problem=row.problem,
+        said=recognise(row.problem) if row.problem else None,
         created_at=row.created_at,
         tried_at=row.tried_at,
         next_at=row.next_at if state is DeliveryState.WAITING else None,

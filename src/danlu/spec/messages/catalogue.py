@@ -18,9 +18,11 @@ from danlu.spec.messages.data_errors import DATA_ERRORS
 from danlu.spec.messages.errors import ERRORS
 from danlu.spec.messages.field_texts import FIELD_TEXTS
 from danlu.spec.messages.node_texts import NODE_TEXTS
+from danlu.spec.messages.page_texts import BENCH_PROBLEMS, PAGE_TEXTS, RUN_ENDS
 from danlu.spec.messages.plan_texts import PLAN_TEXTS
 from danlu.spec.messages.reasons_zh import REASONS
 from danlu.spec.messages.value_texts import VALUE_TEXTS
+from danlu.spec.messages.variable_texts import VARIABLE_TEXTS
 from danlu.spec.messages.words_zh import AMOUNTS, PHRASES, WORDS
 from danlu.spec.reasons import CATALOGUE
 
@@ -221,6 +223,8 @@ MESSAGES: dict[str, tuple[str, str]] = {
     **NODE_TEXTS,
     **VALUE_TEXTS,
     **PLAN_TEXTS,
+    **PAGE_TEXTS,
+    **VARIABLE_TEXTS,
 }
 
 EARLIER = {
@@ -244,6 +248,8 @@ EARLIER = {
 FAILURES = {**ERRORS, **DATA_ERRORS}
 """What is told outside of fields. It is looked for in failures only: a log line may read alike."""
 
+TEXTS = {**MESSAGES, **FAILURES, **BENCH_PROBLEMS}
+"""Every message: code -> English, Chinese."""
 
 CAUSES = {f"reason:{code}": (entry.cause, REASONS[code].cause) for code, entry in CATALOGUE.items()}
 """What a reason without details says."""
@@ -281,6 +287,17 @@ def recognise_failure(text: str) -> Message:
     return _found_in(_failure_patterns(), text, recognise_failure) or recognise(text)
 
 
+def recognise_bench(text: str) -> Message:
+    """The same for a problem of a benchmark's report."""
+    return _found_in(_bench_patterns(), text, recognise) or Message(code="text", params={"text": text})
+
+
+def recognise_end(text: str) -> Message:
+    """The same for why a run ended. What its own program said stays as it is, however much it reads like ours."""
+    found = recognise(text)
+    return found if found.code in RUN_ENDS else Message(code="text", params={"text": text})
+
+
 def _found_in(patterns: _Patterns, text: str, look: Callable[[str], Message]) -> Optional[Message]:
     for code, pattern in patterns if len(text) <= MAX_CHARACTERS else ():
         found = pattern.fullmatch(text)
@@ -295,7 +312,7 @@ def _found_in(patterns: _Patterns, text: str, look: Callable[[str], Message]) ->
 def in_chinese(message: Message) -> str:
     if message.code in CAUSES:
         return CAUSES[message.code][1]
-    known = MESSAGES.get(message.code) or FAILURES.get(message.code)
+    known = TEXTS.get(message.code)
     if known is None:
         return message.params.get("text", "")
     shown = {name: _parameter(name, value) for name, value in message.params.items()}
@@ -337,6 +354,11 @@ def _patterns() -> _Patterns:
 @cache
 def _failure_patterns() -> _Patterns:
     return _patterns_of(FAILURES)
+
+
+@cache
+def _bench_patterns() -> _Patterns:
+    return tuple((code, _pattern(english)) for code, (english, _) in BENCH_PROBLEMS.items())
 
 
 def _patterns_of(messages: dict[str, tuple[str, str]]) -> _Patterns:

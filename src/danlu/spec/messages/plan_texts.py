@@ -50,6 +50,9 @@ PLAN_TEXTS: dict[str, tuple[str, str]] = {
         "此处 Ray 启动时带有 {amount}：其余不使用。",
     ),
     "node_unused": ("Not used: {problem}", "未使用：{problem}"),
+    # why it runs no images
+    "no_overlays": ("overlays cannot be mounted: {problem}", "无法挂载 overlay：{problem}"),
+    "no_sandbox_for_images": ("there is no sandbox to run them in", "没有可运行镜像的沙箱"),
     # what is told of a plan
     "would_wait": ("it would wait: {inner}", "任务会排队：{inner}"),
     "devices_simulated": (

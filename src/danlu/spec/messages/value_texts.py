@@ -61,7 +61,7 @@ VALUE_TEXTS: dict[str, tuple[str, str]] = {
     "wants_sign_here": ("{sign} here", "符号 {sign}"),
     "wants_larger_key": ("an RSA key of at least {number} bits", "至少 {number} 位的 RSA 密钥"),
     "wants_device_type": ("a device type such as {example}", "设备类型，例如 {example}"),
-    "wants_https_for": ("https:// for {host}", "{host} 使用 https://"),
+    "wants_https_for": ("https:// for {host}", "{host} 的 https:// 地址"),
     "wants_plain_address": ("an address without spaces and control characters", "不含空格和控制字符的地址"),
     "wants_anonymous_address": (
         "an address without a name and password in it",

@@ -49,13 +49,19 @@ WORDS: dict[str, dict[str, str]] = {
 }
 """By the name of the parameter."""
 
-AMOUNTS = ("shape", "nodes", "asked", "quota", "used", "amounts", "amount", "largest")
-"""Parameters with amounts of resources, nodes, or both."""
+AMOUNTS = ("shape", "nodes", "asked", "quota", "used", "amounts", "amount", "largest", "images", "ranks")
+"""Parameters with amounts of resources, nodes, or both; why nodes run no images; numbers of ranks."""
 
 PHRASES: tuple[tuple[str, str], ...] = (
     (r"; and (\d+) more nodes$", "；以及另外 $1 个节点"),
     (r" and (\d+) more$", " 等（另有 $1 个）"),
-    (r"(^|; )([^;；]+?) on ([^;；\s]+)", "$1$3：$2"),
+    (r"(^|; )([^\s;]+): (overlays|there|its)\b", "$1$2：$3"),
+    ("overlays cannot be mounted: ", "无法挂载 overlay："),
+    ("there is no sandbox to run them in", "没有可运行镜像的沙箱"),
+    ("its engine runs none", "其引擎不支持镜像"),
+    ("there is no node", "没有节点"),
+    (r"\branks? (\d)", "Rank $1"),
+    (r"(^|; )([^;；：]+?) on ([^;；\s]+)", "$1$3：$2"),
     (r"(\d+) (\w+) that can be in a rank table \(of (\d+)\)", "$1 $2 可用于 rank table（共 $3）"),
     (r"(\d+) x \(", "$1 × ("),
     (r"\) and ", ") 和 "),

@@ -6,6 +6,7 @@ from typing import Optional
 
 from pydantic import Field
 
+from danlu.spec.messages.catalogue import Message
 from danlu.spec.monitoring.events import DeliveryState, EventKind, HookScope
 from danlu.wire.base import Answer, Body, Moment
 
@@ -51,6 +52,9 @@ class DeliveryOut(Answer):
 
     problem: str
     """Why the last try failed."""
+
+    said: Optional[Message] = None
+    """The same with its code and parameters."""
 
     created_at: Moment
     tried_at: Optional[Moment]

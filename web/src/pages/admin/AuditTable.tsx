@@ -1,7 +1,6 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { auditQuery, type AuditEvent, type AuditWanted } from "@/api/people";
-import type { Schemas } from "@/api/client";
 import { DataTable, type Column } from "@/parts/DataTable";
 import { SelectField, TextField } from "@/parts/Field";
 import { Found, More } from "@/parts/Found";
@@ -9,6 +8,7 @@ import { naturally } from "@/parts/order";
 import { Ago, startOfDay } from "@/parts/time";
 import { useTexts, type Texts } from "@/texts/language";
 import { ACTIONS, actionName } from "./actions";
+import { detailsOf } from "./details";
 import styles from "./admin.module.css";
 
 /** Changes, newest first. The filters are in the address. */
@@ -113,7 +113,8 @@ function byName(actions: Texts["actions"]): [code: string, name: string][] {
   );
 }
 
-function auditColumns({ admin: texts, actions }: Texts): Column<AuditEvent>[] {
+function auditColumns(all: Texts): Column<AuditEvent>[] {
+  const { admin: texts, actions } = all;
   return [
     { id: "at", title: texts.at, cell: (event) => <Ago at={event.at} /> },
     { id: "actor", title: texts.actor, cell: (event) => event.actor || "–" },
@@ -146,7 +147,7 @@ function auditColumns({ admin: texts, actions }: Texts): Column<AuditEvent>[] {
       isClipped: true,
       isWideOnly: true,
       cell: (event) => {
-        const told = detailsOf(event.details);
+        const told = detailsOf(event.details, all);
         return (
           <span className="muted" title={told}>
             {told || "–"}
@@ -155,10 +156,4 @@ function auditColumns({ admin: texts, actions }: Texts): Column<AuditEvent>[] {
       },
     },
   ];
-}
-
-function detailsOf(details: Schemas["AuditOut"]["details"]): string {
-  return Object.entries(details)
-    .map(([name, value]) => `${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`)
-    .join(", ");
 }

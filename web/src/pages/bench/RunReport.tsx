@@ -6,6 +6,7 @@ import { Facts } from "@/parts/Facts";
 import { highestOf, showNumber } from "@/parts/numbers";
 import { own } from "@/parts/own";
 import { useTexts } from "@/texts/language";
+import { told } from "@/texts/told";
 import { Meter } from "../overview/Meter";
 import styles from "./bench.module.css";
 
@@ -58,7 +59,7 @@ export function RunReport(props: { run: BenchRun }) {
 
 function Results(props: { report: Report }) {
   const { report } = props;
-  const { bench: texts } = useTexts();
+  const { bench: texts, messages } = useTexts();
   const main = mainOf(report);
   const modes: Record<string, string> = texts.modes;
   return (
@@ -66,9 +67,9 @@ function Results(props: { report: Report }) {
       {report.problems.length > 0 && (
         <Notice kind="bad" icon="warning">
           <ul aria-label={texts.problems}>
-            {report.problems.map((problem) => (
+            {report.problems.map((problem, at) => (
               <li key={problem} className="wrap">
-                {problem}
+                {told(messages, report.problems_said?.[at], problem)}
               </li>
             ))}
           </ul>

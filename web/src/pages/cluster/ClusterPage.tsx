@@ -104,10 +104,7 @@ function NodeCard(props: { node: Node }) {
               {texts.ownNetwork}
             </li>
           )}
-          <li title={node.image_problem}>
-            <Icon name={node.image_tool ? "check" : "info"} />
-            {node.image_tool ? texts.images(node.image_tool) : texts.noImages}
-          </li>
+          <Images node={node} />
           {(node.missing ?? []).length > 0 && (
             <li>
               <Icon name="warning" />
@@ -127,6 +124,20 @@ function NodeCard(props: { node: Node }) {
         </ul>
       </div>
     </section>
+  );
+}
+
+/** Whether jobs with an image can run there; on pointing, why not. */
+export function Images(props: {
+  node: Pick<Node, "image_tool" | "image_problem" | "image_problem_said">;
+}) {
+  const { image_tool: tool, image_problem: problem, image_problem_said: said } = props.node;
+  const { cluster: texts, messages } = useTexts();
+  return (
+    <li title={problem && told(messages, said, problem)}>
+      <Icon name={tool ? "check" : "info"} />
+      {tool ? texts.images(tool) : texts.noImages}
+    </li>
   );
 }
 

@@ -1,6 +1,7 @@
 import { useQueries } from "@tanstack/react-query";
 import { runQuery } from "@/api/runs";
 import { Loading, Problem } from "@/parts/Empty";
+import { own } from "@/parts/own";
 import { naturally } from "@/parts/order";
 import { useTexts } from "@/texts/language";
 import type { ComparedRun } from "./ComparePage";
@@ -16,7 +17,7 @@ export function EnvironmentDiff(props: {
   /** The run that the others are compared with; the first one when left out. */
   baseline: string | undefined;
 }) {
-  const { values: texts } = useTexts();
+  const { values: texts, captured } = useTexts();
   const found = useQueries({ queries: props.runs.map((run) => runQuery(run.id)) });
   const problem = found.find((one) => one.error)?.error;
   if (problem) return <Problem error={problem} />;
@@ -50,7 +51,7 @@ export function EnvironmentDiff(props: {
           {keys.map((key) => (
             <tr key={key}>
               <th scope="row" title={key}>
-                {key}
+                {own<string>(captured, key) ?? key}
               </th>
               {props.runs.map((run, index) => (
                 <EnvironmentValue

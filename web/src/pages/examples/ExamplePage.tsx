@@ -10,6 +10,7 @@ import { Listing } from "@/parts/Listing";
 import { runExample } from "@/parts/snippets";
 import { Trail } from "@/parts/Trail";
 import { useSpeech, useTexts } from "@/texts/language";
+import { told } from "@/texts/told";
 import { Fitness } from "./Fitness";
 import { tagName } from "./tags";
 import styles from "./examples.module.css";
@@ -95,7 +96,7 @@ function Shown(props: { example: Example }) {
 }
 
 function Needs(props: { needs: readonly Need[]; isHere: boolean }) {
-  const { examples: texts } = useTexts();
+  const { examples: texts, messages } = useTexts();
   if (!props.needs.length) return <p className="muted">{texts.nothing}</p>;
   return (
     <ul className={styles.needs}>
@@ -115,7 +116,7 @@ function Needs(props: { needs: readonly Need[]; isHere: boolean }) {
                     ? texts.isMet
                     : texts.isNotMet}
             </span>
-            {need.why && <p className="faint small wrap">{need.why}</p>}
+            {need.why && <p className="faint small wrap">{told(messages, need.said, need.why)}</p>}
           </div>
         </li>
       ))}

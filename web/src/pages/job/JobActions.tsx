@@ -3,7 +3,7 @@ import { useMutation } from "@/api/change";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, ok } from "@/api/client";
-import { isOver, jobQuery, useDeleteJobs, type Job } from "@/api/jobs";
+import { isOver, jobQuery, useDeleteJobs, whyRefused, type Job } from "@/api/jobs";
 import { useMe } from "@/api/session";
 import { Button, buttonClass } from "@/parts/Button";
 import { Confirm } from "@/parts/Dialog";
@@ -150,8 +150,8 @@ export function JobActions(props: { job: Job }) {
           isBusy={remove.isPending}
           onConfirm={() => {
             remove.mutate([job.id], {
-              onSuccess: ({ refused }) => {
-                const [why] = Object.values(refused);
+              onSuccess: (selected) => {
+                const [why] = whyRefused(selected);
                 if (why !== undefined) {
                   complain(new Error(why));
                   return;

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { isOver, useDeleteJobs, useStopJobs, type JobSummary } from "@/api/jobs";
+import { isOver, useDeleteJobs, useStopJobs, whyRefused, type JobSummary } from "@/api/jobs";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Dialog";
 import { useMessages } from "@/parts/Messages";
@@ -15,10 +15,9 @@ export function BulkActions(props: { jobs: readonly JobSummary[]; onDone: () => 
   const open = props.jobs.filter((job) => !isOver(job.state));
   const over = props.jobs.filter((job) => isOver(job.state));
 
-  const finish = (told: string, refused: Record<string, string>) => {
+  const finish = (told: string, why: readonly string[]) => {
     setAsked(undefined);
     say(told);
-    const why = Object.values(refused);
     if (why.length)
       complain(new Error(`${texts.refused(why.length)}${messages.of}${why[0] ?? ""}`));
     props.onDone();
@@ -59,8 +58,8 @@ export function BulkActions(props: { jobs: readonly JobSummary[]; onDone: () => 
             stop.mutate(
               open.map((job) => job.id),
               {
-                onSuccess: ({ done, refused }) => {
-                  finish(texts.stopped(done.length), refused);
+                onSuccess: (selected) => {
+                  finish(texts.stopped(selected.done.length), whyRefused(selected));
                 },
                 onError: complain,
               },
@@ -83,8 +82,8 @@ export function BulkActions(props: { jobs: readonly JobSummary[]; onDone: () => 
             remove.mutate(
               over.map((job) => job.id),
               {
-                onSuccess: ({ done, refused }) => {
-                  finish(texts.deleted(done.length), refused);
+                onSuccess: (selected) => {
+                  finish(texts.deleted(selected.done.length), whyRefused(selected));
                 },
                 onError: complain,
               },

@@ -6,15 +6,16 @@ import { Found } from "@/parts/Found";
 import { useMessages } from "@/parts/Messages";
 import { Ago } from "@/parts/time";
 import { useTexts } from "@/texts/language";
+import { told } from "@/texts/told";
 
 /** What was sent to a webhook, and what became of it. */
 export function Deliveries(props: { webhook: string; onClose: () => void }) {
-  const { notices: texts, profile, common } = useTexts();
+  const { notices: texts, profile, common, messages } = useTexts();
   const { complain } = useMessages();
   const deliveries = useQuery(deliveriesQuery(props.webhook));
   const tryOut = useTryWebhook();
   return (
-    <Dialog title={texts.deliveries} onClose={props.onClose}>
+    <Dialog title={texts.deliveries} isWide onClose={props.onClose}>
       <Found of={deliveries}>
         {(sent) =>
           !sent.length ? (
@@ -40,7 +41,9 @@ export function Deliveries(props: { webhook: string; onClose: () => void }) {
                       </td>
                       <td>{texts.states[one.state]}</td>
                       <td className="number">{one.num_tries}</td>
-                      <td className="tall wrap">{one.problem || one.status}</td>
+                      <td className="tall wrap">
+                        {told(messages, one.said, one.problem) || one.status}
+                      </td>
                     </tr>
                   ))}
                 </tbody>

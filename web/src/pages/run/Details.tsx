@@ -3,6 +3,7 @@ import type { Run } from "@/api/runs";
 import { Code } from "@/parts/Code";
 import { DataTable } from "@/parts/DataTable";
 import { flatten, lastOf, showNumber, showValue } from "@/parts/numbers";
+import { own } from "@/parts/own";
 import { useTexts } from "@/texts/language";
 import styles from "./run.module.css";
 
@@ -60,14 +61,19 @@ function Panel(props: { title: string; isWide?: boolean; children: React.ReactNo
   );
 }
 
-function Pairs(props: { values: Record<string, unknown>; none: string }) {
+function Pairs(props: {
+  values: Record<string, unknown>;
+  none: string;
+  /** What is known by a name of its own. */
+  names?: Readonly<Record<string, string>>;
+}) {
   const entries = Object.entries(props.values);
   if (!entries.length) return <p className="muted">{props.none}</p>;
   return (
     <dl className="pairs">
       {entries.map(([name, value]) => (
         <Fragment key={name}>
-          <dt className="wrap">{name}</dt>
+          <dt className="wrap">{own(props.names ?? {}, name) ?? name}</dt>
           <dd className="mono">{showValue(value)}</dd>
         </Fragment>
       ))}
@@ -111,7 +117,7 @@ function Metrics(props: { run: Run }) {
 }
 
 function Environment(props: { values: Record<string, unknown> }) {
-  const { runs: texts } = useTexts();
+  const { runs: texts, captured } = useTexts();
   const { packages, ...rest } = props.values;
   const flat = Object.entries(flatten(rest));
   const short = flat.filter(([, value]) => showValue(value).length <= LONG);
@@ -123,7 +129,7 @@ function Environment(props: { values: Record<string, unknown> }) {
     : Object.entries(listed ?? {}).map(([name, version]) => `${name}==${showValue(version)}`);
   return (
     <div className={styles.columns}>
-      <Pairs values={Object.fromEntries(short)} none={texts.noEnvironment} />
+      <Pairs values={Object.fromEntries(short)} none={texts.noEnvironment} names={captured} />
       {lines.length > 0 && (
         <details>
           <summary>{texts.packages(lines.length)}</summary>
@@ -132,7 +138,9 @@ function Environment(props: { values: Record<string, unknown> }) {
       )}
       {long.map(([name, value]) => (
         <details key={name} className={styles.wide}>
-          <summary>{name.endsWith("diff") ? texts.diff : name}</summary>
+          <summary>
+            {name.endsWith("diff") ? texts.diff : (own<string>(captured, name) ?? name)}
+          </summary>
           <Code text={showValue(value)} label={name} />
         </details>
       ))}

@@ -15,6 +15,7 @@ import { RunBadge } from "@/parts/RunBadge";
 import { Tabs } from "@/parts/Tabs";
 import { Ago, Duration } from "@/parts/time";
 import { useTexts } from "@/texts/language";
+import { told } from "@/texts/told";
 import { quoted } from "../experiments/filter";
 import { Details } from "./Details";
 import { MediaGallery } from "./MediaGallery";
@@ -27,7 +28,7 @@ const NO_SERIES: Metric[] = [];
 export function RunPage() {
   const { id } = useParams({ from: "/inside/experiments/$id" });
   const { data: run, error, refetch, stream } = useRun(id);
-  const { runs: texts } = useTexts();
+  const { runs: texts, messages } = useTexts();
   if (error) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!run) return <Loading lines={8} />;
   return (
@@ -40,7 +41,9 @@ export function RunPage() {
       </div>
       {run.deleted_at && <Notice icon="trash">{texts.inBin}</Notice>}
       <RunFacts run={run} />
-      {run.reason && run.state !== "finished" && <Notice kind="bad">{run.reason}</Notice>}
+      {run.reason && run.state !== "finished" && (
+        <Notice kind="bad">{told(messages, run.said, run.reason)}</Notice>
+      )}
       <Description text={run.description} />
       <ScriptAlerts run={run} />
       <Parts run={run} />

@@ -56,12 +56,15 @@ export function PlanPanel(props: {
                 <span className="faint number">{Object.keys(task.env).length}</span>
               </h3>
               <dl tabIndex={0} aria-label={texts.planVariables}>
-                {Object.entries(task.env).map(([name, value]) => (
-                  <div key={name} title={plan.explanation?.tasks[0]?.variables[name]?.what}>
-                    <dt>{name}</dt>
-                    <dd>{value}</dd>
-                  </div>
-                ))}
+                {Object.entries(task.env).map(([name, value]) => {
+                  const about = plan.explanation?.tasks[0]?.variables[name];
+                  return (
+                    <div key={name} title={about && told(messages, about.what_said, about.what)}>
+                      <dt>{name}</dt>
+                      <dd>{value}</dd>
+                    </div>
+                  );
+                })}
               </dl>
             </div>
             {Object.keys(task.files).length > 0 && (

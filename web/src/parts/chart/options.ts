@@ -42,7 +42,7 @@ export function makeOptions(box: HTMLElement, wanted: Wanted): uPlot.Options {
         grid: { show: false },
         values:
           wanted.xKind === "clock"
-            ? undefined
+            ? (_, splits, __, ___, between) => clockTimes(splits, between, wanted.locale)
             : (_, splits) =>
                 splits.map((value) =>
                   wanted.xKind === "seconds" ? shortSeconds(value, wanted.locale) : short(value),
@@ -79,6 +79,31 @@ function short(value: number): string {
   if (size >= 1e6) return `${showNumber(value / 1e6)}M`;
   if (size >= 1e4) return `${showNumber(value / 1e3)}k`;
   return showNumber(tidy(value));
+}
+
+const DAY_SECONDS = 86_400;
+const MONTH_SECONDS = 28 * DAY_SECONDS;
+
+/** Times of day, with the date where a day begins; only dates when days or months are between them. */
+export function clockTimes(seconds: readonly number[], between: number, locale: string): string[] {
+  const show = (form: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(locale, form);
+  const clock = show({
+    hour: "2-digit",
+    minute: "2-digit",
+    second: between < 60 ? "2-digit" : undefined,
+    hourCycle: "h23",
+  });
+  const date = show(
+    between < MONTH_SECONDS
+      ? { month: "short", day: "numeric" }
+      : { year: "numeric", month: "short" },
+  );
+  return seconds.map((second) => {
+    const at = new Date(second * 1000);
+    const isMidnight = at.getHours() + at.getMinutes() + at.getSeconds() === 0;
+    const isDate = between >= DAY_SECONDS || isMidnight;
+    return (isDate ? date : clock).format(at);
+  });
 }
 
 function shortSeconds(seconds: number, locale: string): string {

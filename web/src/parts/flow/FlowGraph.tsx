@@ -4,6 +4,7 @@ import {
   Controls,
   MarkerType,
   ReactFlow,
+  type AriaLabelConfig,
   type Edge,
   type NodeTypes,
 } from "@xyflow/react";
@@ -13,7 +14,7 @@ import { flowQuery, type Direction } from "@/api/flow";
 import { Empty, Loading, Problem } from "@/parts/Empty";
 import { More } from "@/parts/Found";
 import { useIsDark } from "@/parts/theme";
-import { useTexts } from "@/texts/language";
+import { useTexts, type Texts } from "@/texts/language";
 import { Card, type CardNode } from "./Card";
 import "./flow.css";
 import { place } from "./layout";
@@ -56,11 +57,13 @@ export function FlowGraph(props: FlowGraphProps) {
         source: edge.source,
         target: edge.target,
         label: texts.relations[edge.relation],
+        ariaLabel: `${edge.source} → ${edge.target}`, // else it is told in English
         markerEnd: { type: MarkerType.ArrowClosed },
       })),
     };
   }, [pages, isNarrow, texts]);
   const fitted = useMemo(() => nearRoot(nodes, edges), [nodes, edges]);
+  const labels = useMemo(() => labelsOf(texts), [texts]);
   if (found.error && !pages)
     return <Problem error={found.error} onRetry={() => void found.refetch()} />;
   if (!pages) return <Loading lines={6} />;
@@ -96,6 +99,7 @@ export function FlowGraph(props: FlowGraphProps) {
           elementsSelectable={false}
           zoomOnScroll={false}
           preventScrolling={false}
+          ariaLabelConfig={labels}
           proOptions={{ hideAttribution: true }}
         >
           <Background />
@@ -108,6 +112,19 @@ export function FlowGraph(props: FlowGraphProps) {
       </div>
     </>
   );
+}
+
+/** What React Flow would say in English. Nothing in the graph is selected or moved by keys. */
+function labelsOf(texts: Texts["flow"]): Partial<AriaLabelConfig> {
+  return {
+    "node.a11yDescription.default": texts.graph,
+    "node.a11yDescription.keyboardDisabled": texts.graph,
+    "edge.a11yDescription.default": texts.graph,
+    "controls.ariaLabel": texts.controls,
+    "controls.zoomIn.ariaLabel": texts.zoomIn,
+    "controls.zoomOut.ariaLabel": texts.zoomOut,
+    "controls.fitView.ariaLabel": texts.fit,
+  };
 }
 
 /** What is shown first of a graph that is too large to be read as a whole: the thing itself and its neighbours. */

@@ -7,6 +7,7 @@ export const common = {
   close: "Close",
   copy: "Copy",
   copied: "Copied",
+  code: "Code",
   more: "More",
   showMore: "Show more",
   all: "All",

@@ -30,4 +30,8 @@ export const flow = {
     part: "part of",
   },
   graph: "Graph",
+  controls: "Zoom",
+  zoomIn: "Zoom in",
+  zoomOut: "Zoom out",
+  fit: "Show all",
 };

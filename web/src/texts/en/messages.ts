@@ -7,4 +7,18 @@ export const messages: {
   and: string;
   /** After what something is told of. */
   of: string;
-} = { templates: {}, param: (_, value) => value, and: "; ", of: ": " };
+  /** What went wrong where the server has no words of its own for it. */
+  answered: (status: number) => string;
+  tooManyPages: (most: number) => string;
+  stillMissing: string;
+  incomplete: (file: string) => string;
+} = {
+  templates: {},
+  param: (_, value) => value,
+  and: "; ",
+  of: ": ",
+  answered: (status) => `The server answered with status ${String(status)}.`,
+  tooManyPages: (most) => `The list has more than ${String(most)} pages.`,
+  stillMissing: "Files are still missing on the server after they were sent. Try again.",
+  incomplete: (file) => `${file} did not arrive completely. Try again.`,
+};

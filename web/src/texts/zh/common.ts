@@ -9,6 +9,7 @@ export const common: Same<typeof en> = {
   undo: "撤销",
   close: "关闭",
   copy: "复制",
+  code: "代码",
   copied: "已复制",
   more: "更多",
   showMore: "显示更多",

@@ -33,4 +33,8 @@ export const flow: Same<typeof en> = {
     part: "部分",
   },
   graph: "图",
+  controls: "缩放",
+  zoomIn: "放大",
+  zoomOut: "缩小",
+  fit: "显示全部",
 };

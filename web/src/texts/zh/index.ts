@@ -2,9 +2,11 @@ import { actions } from "./actions";
 import { admin } from "./admin";
 import { artifacts } from "./artifacts";
 import { bench } from "./bench";
+import { captured } from "./captured";
 import { chart } from "./chart";
 import { cluster } from "./cluster";
 import { common } from "./common";
+import { details } from "./details";
 import { entry } from "./entry";
 import { flavors } from "./flavors";
 import { examples } from "./examples";
@@ -34,9 +36,11 @@ export const texts = {
   admin,
   artifacts,
   bench,
+  captured,
   chart,
   cluster,
   common,
+  details,
   entry,
   flavors,
   examples,

@@ -22,4 +22,8 @@ export const messages: typeof en = {
   },
   and: "；",
   of: "：",
+  answered: (status) => `服务器返回状态 ${String(status)}。`,
+  tooManyPages: (most) => `列表超过 ${String(most)} 页。`,
+  stillMissing: "文件已发送，但服务器上仍缺少一部分。请重试。",
+  incomplete: (file) => `${file} 未完整收到。请重试。`,
 };

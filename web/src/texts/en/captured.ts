@@ -1,0 +1,23 @@
+/** What the tracker captures of the surroundings of a run, by the names it has in journals. */
+export const captured = {
+  command: "command",
+  cwd: "working folder",
+  host: "host",
+  boot_id: "boot id",
+  pid_space: "PID namespace",
+  pid: "process id",
+  pid_started: "process start",
+  user: "user",
+  os: "operating system",
+  cpus: "cores",
+  python: "Python",
+  executable: "Python program",
+  num_packages: "packages",
+  "git.commit": "Git commit",
+  "git.branch": "Git branch",
+  "git.remote": "Git remote",
+  "git.root": "Git folder",
+  "git.is_dirty": "uncommitted changes",
+  "git.is_diff_cut": "changes cut off",
+  "git.diff": "changes",
+};
