@@ -1,4 +1,4 @@
-"""What is told of examples: what they show, what they need, and whether this cluster has it."""
+"""Examples as users see them: what they show, what they need, and whether this cluster has it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _software(name: str, infos: Sequence[NodeInfo]) -> NeedOut:
 
 
 def _image(name: str, infos: Sequence[NodeInfo]) -> NeedOut:
-    """Whether images can run here; whether this one is there is known when it is fetched."""
+    """Whether images can run here. Whether this image exists is known only when it is pulled."""
     if any(info.image_tool for info in infos):
         return NeedOut(kind=NeedKind.IMAGES, name=name, is_met=True)
     why = "; ".join(f"{info.name}: {info.image_problem or 'its engine runs none'}" for info in infos)
@@ -89,7 +89,7 @@ def _image(name: str, infos: Sequence[NodeInfo]) -> NeedOut:
 
 
 def _devices(spec: JobSpec, infos: Sequence[NodeInfo], now: datetime) -> NeedOut:
-    """Whether the job would fit, were it alone."""
+    """Whether the job would fit the cluster if it were idle."""
     scarce = [group for group in groups(spec) if group.resources.device.is_scarce]
     name = ", ".join(
         f"{group.count} × {group.resources.device}" if group.count > 1 else str(group.resources.device)

@@ -44,10 +44,10 @@ from danlu.wire.jobs import EventOut, JobOut, JobSummary, PlanOut, SelectedOut
 
 MAX_SHOWN = 5
 NO_USER = 0
-"""The id of nobody: ids begin with 1."""
+"""The id of no user: ids begin with 1."""
 
 MAX_NAMES = 100
-"""Of jobs that one request stops or deletes; ids are not limited by it."""
+"""Most names of jobs that one request stops or deletes. Ids do not count."""
 
 _ACTIONS = {Desired.STOP: Action.JOB_STOP, Desired.PAUSE: Action.JOB_PAUSE, Desired.RUN: Action.JOB_RESUME}
 
@@ -61,11 +61,11 @@ class Checked:
     project: str
     access: Access
     terms: Terms | None
-    """What the names in the spec as it was given stood for."""
+    """The price of the job's flavors, and its framework, as of submission."""
 
 
 def check(session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any]) -> Checked:
-    """Refuse what cannot work, before anything is stored."""
+    """Reject what cannot work, before anything is stored."""
     spec, terms = catalog.settled(session, understood(session, parse_job(values), state.nodes), state.settings.currency)
     project_id = project_of(session, who, spec)
     project = people.project_name(session, project_id)
@@ -121,9 +121,9 @@ def submit(
 def plan(
     session: Session, state: ServerState, who: UserIdentity, values: dict[str, Any], is_explained: bool = False
 ) -> tuple[PlanOut, Sequence[Located]]:
-    """Say what would be started; nothing is stored. A local code folder need not be uploaded for it.
+    """Return what would be started; nothing is stored. A local code folder need not be uploaded for it.
 
-    Also return the inputs in the store, where something has to be.
+    Also return the inputs in the store, which must exist.
     """
     spec, terms = catalog.settled(session, understood(session, parse_job(values), state.nodes), state.settings.currency)
     project_id = project_of(session, who, spec)
@@ -142,7 +142,7 @@ def plan(
 
 @dataclass(frozen=True)
 class Asked:
-    """Which jobs are asked for."""
+    """Which jobs to list."""
 
     states: Sequence[JobState] = ()
     name: str | None = None
@@ -155,7 +155,7 @@ class Asked:
 def list_jobs(
     session: Session, who: UserIdentity, asked: Asked, *, before: str | None, limit: int, now: datetime
 ) -> Page[JobSummary]:
-    """Newest first, among those that one may see. Raise NotFound for an unknown project."""
+    """Newest first, among visible jobs. Raise NotFound for an unknown project."""
     wanted = jobs.JobFilter(
         project_ids=visible_project_ids(who)
         if asked.project is None
@@ -171,7 +171,7 @@ def list_jobs(
 
 
 def _owner_id(session: Session, who: UserIdentity, name: str) -> int:
-    """Only admins are told that there is no such user: others would learn which names there are."""
+    """Only admins get an error for an unknown user: others could find out which names exist."""
     user = people.user_by_name(session, name)
     if user is None and who.is_admin:
         raise NotFound(f"no user {name!r}")
@@ -188,7 +188,7 @@ def list_events(session: Session, who: UserIdentity, job: str, *, after: int, li
 
 
 def find(session: Session, who: UserIdentity, name_or_id: str) -> JobRow:
-    """The job of that id or of one that begins so, or the newest of that name, among those that one may see."""
+    """The visible job with this id, or the only one whose id begins with it, or the newest with this name."""
     if is_job_id(name_or_id):
         found = jobs.get_job(session, name_or_id)
         return _by_prefix(session, who, name_or_id) if found is None else _visible(who, name_or_id, found)
@@ -199,7 +199,7 @@ def find(session: Session, who: UserIdentity, name_or_id: str) -> JobRow:
 
 
 def _by_prefix(session: Session, who: UserIdentity, prefix: str) -> JobRow:
-    """The only job whose id begins so. Raise NotFound, and Conflict for several."""
+    """The only job whose id begins with this prefix. Raise NotFound, and Conflict for several."""
     found = jobs.by_prefix(session, prefix, visible_project_ids(who), limit=MAX_SHOWN + 1)
     if not found:
         raise NotFound(f"no job {prefix!r}; `danlu ps -a` lists them")
@@ -209,7 +209,7 @@ def _by_prefix(session: Session, who: UserIdentity, prefix: str) -> JobRow:
 
 
 def find_to_change(session: Session, who: UserIdentity, name_or_id: str, *, is_live_first: bool = False) -> JobRow:
-    """With `is_live_first`, the one of that name that has not ended, if there is one. Raise Conflict for several."""
+    """With `is_live_first`, prefer the active job with this name, if there is one. Raise Conflict for several."""
     row = find(session, who, name_or_id)
     if is_live_first and not is_job_id(name_or_id):
         row = _only_open(session, who, name_or_id) or row
@@ -217,7 +217,7 @@ def find_to_change(session: Session, who: UserIdentity, name_or_id: str, *, is_l
 
 
 def stop(session: Session, state: ServerState, who: UserIdentity, job: str) -> JobOut:
-    """Want the job stopped. Quiet when it is over."""
+    """Request that the job be stopped. Does nothing if it is over."""
     row = find_to_change(session, who, job, is_live_first=True)
     if not is_over(JobState(row.state)):
         _want(session, state, who, row, Desired.STOP)
@@ -225,7 +225,7 @@ def stop(session: Session, state: ServerState, who: UserIdentity, job: str) -> J
 
 
 def pause(session: Session, state: ServerState, who: UserIdentity, job: str) -> JobOut:
-    """Want the job out of the way for a while; its next attempt goes on with the same output."""
+    """Request that the job be paused; its next attempt continues with the same output."""
     row = find_to_change(session, who, job, is_live_first=True)
     if is_over(JobState(row.state)):
         raise WrongState(f"{row.id} is {row.state}; only an active job can be paused")
@@ -243,7 +243,7 @@ def resume(session: Session, state: ServerState, who: UserIdentity, job: str) ->
 
 
 def start_again(session: Session, state: ServerState, who: UserIdentity, job: str) -> JobOut:
-    """Queue an ended job again: same id, same output, new attempt."""
+    """Restart an ended job: same id, same output, new attempt."""
     row = find_to_change(session, who, job)
     if not is_over(JobState(row.state)):
         raise WrongState(f"{row.id} is {row.state}; only a job that has ended can be started again")
@@ -269,7 +269,7 @@ def start_again(session: Session, state: ServerState, who: UserIdentity, job: st
 
 
 def stop_many(session: Session, state: ServerState, who: UserIdentity, wanted: Sequence[str]) -> SelectedOut:
-    """Want many jobs stopped, in one operation."""
+    """Request that many jobs be stopped, in one operation."""
     rows, refused = _select(session, who, wanted, is_live_first=True)
     open_rows = [row for row in rows if not is_over(JobState(row.state))]
     jobs.set_desired(session, [row.id for row in open_rows], Desired.STOP)
@@ -303,7 +303,7 @@ def delete(session: Session, state: ServerState, who: UserIdentity, job: str) ->
 
 
 def _check_access(session: Session, state: ServerState, who: UserIdentity, *, row: JobRow) -> None:
-    """What a job reads and writes may have become somebody else's since it was submitted."""
+    """Check access again: inputs and output may have been moved or replaced since the job was submitted."""
     spec = stored_job(row.spec)
     check_job_access(who, spec)
     check_network(spec, allows_host=state.settings.host_network)
@@ -337,7 +337,7 @@ def _told(who: UserIdentity) -> str:
 
 
 def _only_open(session: Session, who: UserIdentity, name: str) -> JobRow | None:
-    """The job of this name that has not ended; None when all have."""
+    """The active job with this name; None when there is none. Raise Conflict for several."""
     states = [state for state in JobState if not is_over(state)]
     of_name = jobs.JobFilter(project_ids=visible_project_ids(who), states=states, name=name, tags=())
     found = jobs.list_jobs(session, of_name, before=None, limit=MAX_SHOWN + 1)
@@ -365,10 +365,10 @@ def _ids(rows: Sequence[JobRow]) -> str:
 def _select(
     session: Session, who: UserIdentity, wanted: Sequence[str], *, is_live_first: bool = False
 ) -> tuple[list[JobRow], dict[str, str]]:
-    """The named jobs, each once, and why the others are not among them."""
+    """The named jobs, each once, and for each other name why it was rejected."""
     ids = {name for name in wanted if is_job_id(name) and len(name) == ID_CHARS}
     num_names = sum(name not in ids for name in wanted)
-    if num_names > MAX_NAMES:  # each is looked for by itself
+    if num_names > MAX_NAMES:  # each costs a query
         raise bad_field("jobs", f"expected at most {MAX_NAMES} names, and ids; got {num_names} names")
     by_id = jobs.jobs_by_id(session, list(ids))
     rows: dict[str, JobRow] = {}

@@ -1,4 +1,4 @@
-"""From rows to what people see of a job."""
+"""Jobs as users see them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def job_out(session: Session, row: JobRow, now: datetime) -> JobOut:
 
 
 def new_job_out(row: JobRow, *, project: str, owner: str) -> JobOut:
-    """A job that has just been submitted: nothing of it needs to be looked up."""
+    """A job that was just submitted: needs no queries."""
     common = _common(listed(row), {row.project_id: project}, {row.owner_id: owner})
     return _whole({**common, **_cost(row, [], row.created_at)}, row, [], [])
 
@@ -122,7 +122,7 @@ def _common(row: Listed, projects: Mapping[int, str], owners: Mapping[int, str])
 
 
 def _cost(row: JobRow | Listed, held: Sequence[Span], now: datetime) -> dict[str, object]:
-    """What the job costs, from what is stored; nothing when it has no flavor."""
+    """What the job costs; empty when it has no flavor."""
     terms = None if row.terms is None else Terms.model_validate(row.terms)
     if terms is None or terms.price_per_hour is None:
         return {}
@@ -144,7 +144,7 @@ def _models(session: Session, row: JobRow) -> list[str]:
 
 
 def _progress(session: Session, job_id: str) -> dict[str, object]:
-    """How far the job's own run is, if it has one."""
+    """Progress of the job's own run, if it has one."""
     run = runs.own_run(session, job_id)
     if run is None:
         return {}
@@ -153,13 +153,13 @@ def _progress(session: Session, job_id: str) -> dict[str, object]:
 
 
 def _device(row: Listed) -> str:
-    """What the nodes of a job have; of roles that differ, what the first one has."""
+    """The device that each node of a job has; if it has roles, that of the first one."""
     first = next(iter((row.roles or {}).values()), None)
     return row.device if first is None else str(first["resources"]["device"])
 
 
 def _on(row: Listed) -> str:
-    """Nodes and devices in a word, for lists."""
+    """Nodes and devices in one phrase, for lists."""
     roles = row.roles or {}
     return (
         ", ".join(f"{role['count']}x {role['resources']['device']} {name}" for name, role in roles.items())

@@ -1,4 +1,4 @@
-"""The rules of nodes: everybody sees them, an admin closes them for what is new and opens them again."""
+"""The rules of nodes: every user sees them, admins drain them and undo that."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def list_nodes(session: Session, usage: UsageFiles) -> list[NodeOut]:
 
 
 def list_environments(session: Session, who: UserIdentity) -> list[EnvironmentOut]:
-    """Those of one's own projects, on all nodes; the last used first."""
+    """Environments of visible projects, on all nodes; the last used first."""
     projects = people.projects_by_id(session)
     visible = visible_project_ids(who)
     found = [
@@ -67,7 +67,7 @@ def list_environments(session: Session, who: UserIdentity) -> list[EnvironmentOu
 def list_holdings(
     session: Session, who: UserIdentity, since: datetime | None, until: datetime, *, skip: int, limit: int
 ) -> list[HoldingOut]:
-    """Tasks that held something between two moments. Whose they are is told of visible projects only."""
+    """Tasks that held resources between two moments. Jobs and owners are shown for visible projects only."""
     begin = until - _DAY if since is None else since
     if not timedelta(0) < until - begin <= _LONGEST:
         told = f"expected a moment up to 31 days before {until.isoformat()}, got {begin.isoformat()}"
@@ -79,7 +79,7 @@ def list_holdings(
 
 
 def drain(session: Session, state: ServerState, who: UserIdentity, name: str, wanted: DrainNode) -> NodeOut:
-    """Have nothing new started on the node. Drained again, it has the new reason."""
+    """Start nothing new on the node. If it is drained already, the new reason replaces the old one."""
     _check(session, who, name)
     now = state.now()
     nodes.drain(session, DrainRow(node=name, reason=wanted.reason, evicts=wanted.evict, user_id=who.user_id, at=now))
@@ -88,7 +88,7 @@ def drain(session: Session, state: ServerState, who: UserIdentity, name: str, wa
 
 
 def open_again(session: Session, state: ServerState, who: UserIdentity, name: str) -> NodeOut:
-    """Let jobs come again. Quiet when the node is not drained."""
+    """Let the node take jobs again. Does nothing if it is not drained."""
     _check(session, who, name)
     if nodes.open_again(session, name):
         record_action(session, who, Action.NODE_OPEN, f"node/{name}", at=state.now())

@@ -1,4 +1,4 @@
-"""From rows to what people see of a run."""
+"""Runs as users see them."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from danlu.wire.runs import (
 )
 
 MAX_METRICS = 50
-"""In a row of a list."""
+"""Most metrics in a row of a list."""
 
 
 def skipped_out(session: Session, row: RunRow) -> RunOut:
-    """The run that a job's upload makes way for: that it is there, and nothing of what is in it."""
+    """An existing run that a job's upload was skipped for, without its content: the job may not see it."""
     full = run_out(session, row)
     kept = {"id", "name", "project", "folder", "owner", "state", "created_at", "started_at", "seen_at"}
     return RunOut.model_validate(full.model_dump(include=kept))
@@ -89,7 +89,7 @@ def run_out(session: Session, row: RunRow) -> RunOut:
 
 
 def environment_out(row: RunRow) -> EnvironmentOut:
-    """All that was captured. Whoever wrote the journal may have put anything there."""
+    """Everything that was captured. The journal is written by clients and may contain anything."""
     git, packages = row.info.get("git"), row.info.get("packages")
     git = dict(git) if isinstance(git, dict) else {}
     diff = git.pop("diff", "")
@@ -102,7 +102,7 @@ def environment_out(row: RunRow) -> EnvironmentOut:
 
 
 def _brief_environment(row: RunRow) -> dict[str, Any]:
-    """What a page about the run shows at once: it is read again with every change."""
+    """The part that a page about the run shows at once: it is loaded again with each change."""
     found = environment_out(row)
     more = {"git": found.git, "num_packages": len(found.packages)}
     return {**found.environment, **{key: value for key, value in more.items() if value}}
@@ -160,7 +160,7 @@ def series_out(run_id: str, series: SeriesRow, lines: Lines) -> SeriesPoints:
 
 
 def placed_over(shown: SeriesPoints, axis: Points, *, name: str) -> SeriesPoints:
-    """A series in the order of another one, with its places there."""
+    """A series in the order of another one, with its positions there."""
     nans = [np.nan if one is None else one for one in shown.epoch]
     values = [np.nan if one is None else one for one in shown.value]
     points = Points(np.array(shown.step, np.int64), np.array(shown.time), np.array(nans), np.array(values))
@@ -179,7 +179,7 @@ def _columns(points: Points) -> dict[str, Any]:
 
 
 def _nullable(values: np.ndarray) -> list[object]:
-    """JSON has no NaN and no infinity."""
+    """Replace NaN and infinity, which JSON does not have, by None."""
     is_finite = np.isfinite(values)
     if is_finite.all():
         found: list[object] = values.tolist()

@@ -1,4 +1,4 @@
-"""Whose webhooks hear of what. No HTTP, no SQL, no commit."""
+"""The rules of webhooks: who may add them, and for which events. No HTTP, no SQL, no commit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from danlu.wire.monitoring.webhooks import AddWebhook, DeliveryOut, NewWebhookOu
 
 MAX_WEBHOOKS = 20
 MAX_WAITING = 20
-"""Deliveries on their way, when one more is asked for by hand."""
+"""Most waiting deliveries of a webhook that a user may add a test event to."""
 
 
 def list_webhooks(session: Session, who: UserIdentity) -> WebhooksOut:
@@ -69,7 +69,7 @@ def remove_webhook(session: Session, state: ServerState, who: UserIdentity, webh
 
 
 def try_webhook(session: Session, state: ServerState, who: UserIdentity, webhook: str) -> DeliveryOut:
-    """Have an event sent that says nothing but that the webhook works."""
+    """Send a test event to the webhook."""
     row = _find(session, who, webhook)
     if webhooks.num_waiting(session, row.id) >= MAX_WAITING:
         raise TooManyRequests(f"{MAX_WAITING} deliveries to {row.id} are waiting; wait until they are delivered")
