@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from danlu.engines.base import Credentials, Engine, EngineSettings, Handle, LogMark, NodeInfo, Observation, UsagePiece
-from danlu.errors import DanluError, PortClosed
+from danlu.errors import PortClosed
 from danlu.launch import Plan
 from danlu.spec.states import TaskState, task_ended
 
@@ -47,7 +47,7 @@ class FakeEngine(Engine):
         self.stops: list[tuple[Key, float]] = []
         self.forgotten: list[tuple[str, int]] = []
         self.unreachable: set[str] = set()
-        self.start_problems: list[DanluError] = []
+        self.start_problems: list[Exception] = []
         """Raised by the next starts, one each."""
 
         self.ends_when_stopped = True

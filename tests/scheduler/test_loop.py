@@ -72,6 +72,16 @@ class TestCrash:
         job = world.job(job_id)
         assert (job.state, job.attempt) == (JobState.RUNNING, 1)
 
+    def test_a_bug_in_a_repeated_start_does_not_affect_others(self, world: World) -> None:
+        first = world.started()
+        with world.database.writing() as session:
+            row(session, first).is_started = False
+        world.scheduler = world.new_scheduler("server-1")
+        world.engine.start_problems = [ZeroDivisionError()]
+        second = world.submit()
+        world.tick(2)
+        assert [world.job(one).state for one in (first, second)] == [JobState.RUNNING, JobState.STARTING]
+
     def test_a_job_that_ended_meanwhile_is_found_with_its_log(self, world: World) -> None:
         job_id = world.started()
         world.engine.task(job_id).log += b"line\n" * 1000

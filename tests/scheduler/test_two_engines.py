@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tests.fakes.engine import FakeEngine
 from tests.scheduler.test_fairness import NPUS, queued, running, snapshot
 from tests.scheduler.test_policy import NOW, free
+from tests.support.steps import want
+from tests.support.world import World, make_node
 
+from danlu.errors import EngineUnavailable
 from danlu.scheduler.listing import keep_apart, nodes_of
+from danlu.scheduler.loop import Scheduler
 from danlu.scheduler.policy.decide import decide
 from danlu.scheduler.policy.snapshot import Evict, FreeNode, Start, Wait
 from danlu.spec.nodes import NodeInfo
+from danlu.spec.states import JobState
 
 
 def node(name: str, engine: str, **flags: Any) -> FreeNode:
@@ -99,3 +105,49 @@ class TestListing:
         ray, other = Machines([info("far", "192.0.2.1"), info("head", "192.0.2.2")]), Machines([])
         keep_apart({"ray": ray, "other": other})
         assert (other.closed, ray.closed) == (("192.0.2.1", "192.0.2.2"), ())
+
+
+def restart_with(world: World, **engines: FakeEngine) -> None:
+    """The server starts again, with other engines."""
+    world.scheduler = Scheduler(replace(world.context("server-1"), engines=engines), queue_share=1.0)
+
+
+def was_not_confirmed(world: World) -> str:
+    """A job whose start the engine has not confirmed."""
+    world.engine.start_problems = [EngineUnavailable("the cluster is away")]
+    job_id = world.submit()
+    world.tick()
+    return job_id
+
+
+class TestAnEngineThatIsNoLongerConfigured:
+    def test_a_start_that_was_not_confirmed_is_kept_and_others_go_on(self, world: World) -> None:
+        kept, far = was_not_confirmed(world), Machines([make_node("far")])
+        restart_with(world, ray=far)
+        other = world.submit()
+        world.tick(2)
+        far.finish(other)
+        world.tick()
+        assert (world.job(kept).state, world.job(kept).reason.code) == (JobState.STARTING, "unreachable")
+        assert world.job(other).state is JobState.SUCCEEDED
+
+    def test_it_starts_when_the_engine_is_back(self, world: World) -> None:
+        kept = was_not_confirmed(world)
+        restart_with(world, ray=Machines([make_node("far")]))
+        world.tick()
+        restart_with(world, local=world.engine)
+        world.tick()
+        world.engine.run(kept)
+        world.tick()
+        assert (world.job(kept).state, world.job(kept).attempt) == (JobState.RUNNING, 1)
+
+    def test_a_stop_is_accepted_and_ends_it_without_a_start_when_the_engine_is_back(self, world: World) -> None:
+        kept = was_not_confirmed(world)
+        restart_with(world, ray=Machines([make_node("far")]))
+        want(world, kept, "stop")
+        world.tick(2)
+        assert world.job(kept).state is JobState.STOPPING
+        restart_with(world, local=world.engine)
+        world.tick()
+        assert (world.job(kept).state, world.job(kept).reason.code) == (JobState.STOPPED, "stopped_by_user")
+        assert world.engine.plans == []

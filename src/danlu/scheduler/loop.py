@@ -6,10 +6,11 @@ import logging
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice, repeat
 
-from danlu.engines.base import Engine, Observation
+from danlu.engines.base import Observation
 from danlu.errors import DanluError
 from danlu.launch.placement import simulated_notes
 from danlu.scheduler.aside import Aside
@@ -24,7 +25,7 @@ from danlu.scheduler.policy.decide import next_deadline
 from danlu.scheduler.policy.snapshot import Evict, GiveUp, Start, Wait
 from danlu.scheduler.preempting import preempt
 from danlu.scheduler.reconcile import end_unstarted, is_unchanged, reconcile, set_waiting_for_disk
-from danlu.scheduler.retention import BATCH, remove_leftovers, remove_old_logs
+from danlu.scheduler.retention import BATCH, forget, release, remove_leftovers, remove_old_logs
 from danlu.scheduler.running import RunningJobs
 from danlu.scheduler.specs import SpecCache
 from danlu.scheduler.starting import START_SECONDS, begin, launch
@@ -230,23 +231,19 @@ class Scheduler:
     def _reconcile(self, live: Sequence[LiveJob]) -> bool:
         """Reconcile live attempts; return whether nothing changed."""
         is_quiet = True
-        problem: DanluError | None = None
+        problems: list[DanluError] = []
         self._copier.begin_look()
-        for item, seen in self._poll(self._launch_unconfirmed(live)):
+        for item, seen in self._poll(self._launch_unconfirmed(live, problems)):
             if is_unchanged(item, seen):
                 if item.just_runs:
                     continue
             else:
                 is_quiet = False
                 self._live.forget(item)
-            try:
+            with _without_others(item, problems):
                 self._reconcile_one(item, seen)
-            except DanluError as error:  # such as a full disk; other jobs must still be reconciled
-                problem = problem or error
-            except Exception:  # a bug in one job must not affect others
-                log.exception("cannot reconcile %s", item.job.id)
-        if problem is not None:
-            raise problem
+        if problems:
+            raise problems[0]
         return is_quiet
 
     def _reconcile_one(self, item: LiveJob, seen: Sequence[Observation | None]) -> None:
@@ -275,18 +272,21 @@ class Scheduler:
             engine.stop(item.handles, 0.0)
             self._kill_at[key] = now + OVERTIME_SECONDS
 
-    def _launch_unconfirmed(self, live: Sequence[LiveJob]) -> list[LiveJob]:
+    def _launch_unconfirmed(self, live: Sequence[LiveJob], problems: list[DanluError]) -> list[LiveJob]:
         """Launch attempts again that a killed server did not mark as started; return the others, to be polled."""
-        ready = [item for item in live if item.attempt.is_started]
-        for item in live:
-            if item.attempt.is_started:
-                continue
-            if item.job.desired != Desired.RUN.value and self._is_unknown_to_engine(item):
-                code = "stopped_by_user" if item.job.desired == Desired.STOP.value else "paused"
-                self._end_unstarted(item, reason(code), AttemptState.STOPPED)
-            elif time.monotonic() >= self._start_again_at.get((item.job.id, item.attempt.number), 0.0):
-                self._launch(item)
-        return ready
+        engines = self._context.engines
+        for item in (item for item in live if not item.attempt.is_started and item.job.engine in engines):
+            with _without_others(item, problems):
+                self._launch_again(item)
+        # if its engine is no longer configured, it may have been started there: it is polled too, and is unreachable
+        return [item for item in live if item.attempt.is_started or item.job.engine not in engines]
+
+    def _launch_again(self, item: LiveJob) -> None:
+        if item.job.desired != Desired.RUN.value and self._is_unknown_to_engine(item):
+            code = "stopped_by_user" if item.job.desired == Desired.STOP.value else "paused"
+            self._end_unstarted(item, reason(code), AttemptState.STOPPED)
+        elif time.monotonic() >= self._start_again_at.get((item.job.id, item.attempt.number), 0.0):
+            self._launch(item)
 
     def _launch(self, item: LiveJob) -> None:
         """Launch an attempt. When a disk is full, it is retried for START_SECONDS."""
@@ -376,21 +376,18 @@ class Scheduler:
         with self._context.database.reading() as session:
             attempt = attempts.get_attempt(session, item.job.id, item.attempt.number)
         is_complete = attempt is None or attempt.is_output_complete
-        self._aside.do(partial(_forget if is_complete else _release, engine, job_id, number))
+        self._aside.do(partial(forget if is_complete else release, engine, job_id, number))
 
 
-def _forget(engine: Engine, job_id: str, number: int) -> None:
+@contextmanager
+def _without_others(item: LiveJob, problems: list[DanluError]) -> Iterator[None]:
+    """Do something for one job: others must go on after a problem such as a full disk, and after a bug."""
     try:
-        engine.forget(job_id, number)
-    except (DanluError, OSError) as error:
-        log.warning("cannot remove files of %s attempt %s: %s", job_id, number, error)
-
-
-def _release(engine: Engine, job_id: str, number: int) -> None:
-    try:
-        engine.release(job_id, number)
+        yield
     except DanluError as error:
-        log.warning("cannot release what %s attempt %s held: %s", job_id, number, error)
+        problems.append(error)
+    except Exception:
+        log.exception("cannot reconcile %s", item.job.id)
 
 
 def _is_new_reason(why: Reason, job: jobs.QueueRow) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 
+from danlu.engines.base import Engine
 from danlu.errors import DanluError
 from danlu.scheduler.context import Context
 from danlu.spec.states import AttemptState, is_final
@@ -37,7 +38,20 @@ def remove_leftovers(context: Context) -> None:
             is_over = attempt is None or is_final(AttemptState(attempt.state))
             if not is_over or (attempt is not None and not attempt.is_output_complete):
                 continue  # output that did not reach the store is kept until the job is deleted
-            try:
-                engine.forget(job_id, number)
-            except (DanluError, OSError) as error:
-                log.warning("cannot remove files of %s attempt %s: %s", job_id, number, error)
+            forget(engine, job_id, number)
+
+
+def forget(engine: Engine, job_id: str, number: int) -> None:
+    """Remove what an ended attempt left on its nodes."""
+    try:
+        engine.forget(job_id, number)
+    except (DanluError, OSError) as error:
+        log.warning("cannot remove files of %s attempt %s: %s", job_id, number, error)
+
+
+def release(engine: Engine, job_id: str, number: int) -> None:
+    """Release what an ended attempt held; its files stay."""
+    try:
+        engine.release(job_id, number)
+    except DanluError as error:
+        log.warning("cannot release what %s attempt %s held: %s", job_id, number, error)
