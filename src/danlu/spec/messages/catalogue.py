@@ -235,6 +235,7 @@ EARLIER = {
     "stop asked for by {who}, who disabled {name}": "stop_asked_disabled",
     "pause asked for by {who}": "pause_asked_by",
     "resume asked for by {who}": "resume_asked_by",
+    "{path}: its chunks are right, and the whole of them is not; it was sent while it changed": "changed_while_sent",
     "No node is reachable.": "reason:no_nodes",
     "The node is unreachable. The job is kept, because it may still be running.": "reason:unreachable",
     "The command succeeded on every node.": "reason:done",

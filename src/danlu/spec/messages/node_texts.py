@@ -374,7 +374,7 @@ NODE_TEXTS: dict[str, tuple[str, str]] = {
         "收到的 {version} 清单内容不符；请重试",
     ),
     "changed_while_sent": (
-        "{path}: its chunks are right, and the whole of them is not; it was sent while it changed",
+        "{path}: each chunk has its digest, the file has not; it changed while it was sent",
         "{path}：分块正确，但整体不符；文件在发送时发生了变化",
     ),
     "changed_since": (
