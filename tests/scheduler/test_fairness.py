@@ -140,3 +140,17 @@ class TestQuota:
         live = [running(100, 1, NPUS, is_preemptible=True)]
         actions = decide(snapshot([queued(1, 2, preemptible=True)], live, quotas=quotas), NOW)
         assert evicted(actions) == []
+
+    def test_a_project_takes_back_what_another_was_not_allowed_to_evict(self) -> None:
+        """Project 1 may not evict its own job, and the one of project 3 is not enough; project 2 may evict both."""
+        quotas = Quotas({1: {"npu": 8.0, "cpus": 10.0}, 2: {"npu": 4.0}, 3: {"npu": 0.0}})
+        live = [
+            RunningJob("train-100", 1, 0, NOW, (RunningTask("n0", NPUS[:4], cpus=11),), is_preemptible=True),
+            running(101, 3, NPUS[4:5], is_preemptible=True),
+            running(102, 4, NPUS[5:]),
+            RunningJob("train-103", 2, 0, NOW, (RunningTask("n0", (), cpus=48),)),  # so that project 1 is served first
+        ]
+        queue = [queued(number, number, device="npu:2", preemptible=True) for number in (1, 2)]
+        actions = decide(snapshot(queue, live, quotas=quotas), NOW)
+        assert evicted(actions) == ["train-100"]
+        assert (why(actions, 1), why(actions, 2)) == ("no_capacity", "making_room")

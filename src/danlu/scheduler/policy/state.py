@@ -117,13 +117,15 @@ class _Round:
         self._unplaceable: set[Shape] = set()
         self._too_long: dict[Shape, float] = {}
         """Requests that could not be backfilled, with the earliest end that was tried."""
-        self._no_eviction_helps: set[tuple[Shape, bool]] = set()
-        """Requests that no eviction would make fit, and whether the requesting job is preemptible."""
+        self._no_eviction_helps: set[tuple[Shape, frozenset[int] | None]] = set()
+        """Requests that no eviction would make fit, and the projects whose jobs may be evicted for them; None: all."""
         self._over: set[tuple[int, int, Shape, bool]] = set()
         """Project, user, request and preemptible: these are over quota."""
         self._blocked: set[int] = set()
         """Projects with a job that could not be placed: only the first such job of a project may get a reservation."""
         self._borrowing: frozenset[int] | None = None
+        self._others: dict[int, frozenset[int]] = {}
+        """Project that borrows -> the others that do."""
         self._kept: list[Allocation] = []
 
     def serve(self) -> Decision:
@@ -165,7 +167,7 @@ class _Round:
             return True
         if shape not in self._unplaceable or entry.project_id not in self._blocked:
             return False
-        if not is_borrowing and (shape, entry.is_preemptible) not in self._no_eviction_helps:
+        if not is_borrowing and (shape, self._projects_to_evict(entry)) not in self._no_eviction_helps:
             return False  # evictions have not been tried yet
         if entry.duration is None or not self._decision.reservations:
             return True
@@ -225,11 +227,12 @@ class _Round:
 
     def _evict_for(self, entry: Entry) -> Reason | None:
         """Evict preemptible jobs if that lets the job start, or keep for it what will soon be free."""
-        key = (entry.shape, entry.is_preemptible)
+        projects = self._projects_to_evict(entry)
+        key = (entry.shape, projects)
         if key in self._no_eviction_helps:
             return None
-        projects = self._projects_to_evict(entry)
         if projects is not None and not projects:
+            self._no_eviction_helps.add(key)
             return None
         allocations = place_later(self._cluster, entry.shape)
         if allocations is None:
@@ -251,7 +254,11 @@ class _Round:
         # a preemptible job within quota may only evict jobs of projects that exceed theirs
         if self._borrowing is None:
             self._borrowing = frozenset(filter(self._holdings.is_borrowing, self._cluster.evictable_by_project))
-        return self._borrowing - {entry.project_id}
+        if entry.project_id not in self._borrowing:
+            return self._borrowing
+        if entry.project_id not in self._others:
+            self._others[entry.project_id] = self._borrowing - {entry.project_id}
+        return self._others[entry.project_id]
 
     def _reserve(self, entry: Entry) -> Reason | None:
         is_first = entry.project_id not in self._blocked
