@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,7 @@ from tests.support.journals import JournalMaker
 from tests.support.shared import Shared, share_world
 from tests.support.world import Api, World, make_node, make_world
 
+from danlu.errors import Unavailable
 from danlu.server.models import operations, service
 from danlu.server.runs import service as run_service
 from danlu.wire.models import RegisterModel
@@ -200,6 +202,19 @@ class TestArtifacts:
             client.models.delete_version("mnist:1")
             client.artifacts.delete("weights:1")
             assert client.flow("model:mnist:2").sources(f"model:{copied.id}")[0].deleted_at is not None
+
+    def test_a_damaged_chunk_is_not_copied_into_a_model(self, world: World, api: Api, tmp_path: Any) -> None:
+        (tmp_path / "w.pt").write_bytes(os.urandom(4 << 20))
+        with self.upload(api) as client:
+            version = client.artifacts.upload("weights", tmp_path / "w.pt")
+            (file,) = client.artifacts.manifest(version).files
+            assert len(file.chunks) > 1
+            digest = file.chunks[1].sha256
+            (stored,) = world.folder.rglob(digest)
+            stored.write_bytes(bytes(file.chunks[1].size))
+            with pytest.raises(Unavailable, match=f"the stored bytes of {digest} are damaged"):
+                client.models.register("mnist", artifact="weights:1", copy=True)
+            assert list(client.models.list()) == []
 
 
 class TestAliases:

@@ -13,7 +13,7 @@ import pytest
 
 from danlu.transfer.api import Api
 from danlu.transfer.carrier import Body, Carrier, Granted, Request, Sendable, Stretch, body_of
-from danlu.transfer.errors import Changed, Damaged, Disconnected, NotConnected, Refused, ServerAway
+from danlu.transfer.errors import Changed, Damaged, Disconnected, LocalProblem, NotConnected, Refused, ServerAway
 from danlu.transfer.local_files import body_of_file, open_file
 from danlu.transfer.retrying import Retry
 
@@ -32,6 +32,7 @@ class FickleServer(http.server.ThreadingHTTPServer):
         self.num_connections = 0
         self.bodies: list[bytes] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []
         self.idle_seconds: Optional[float] = None
         self.cut_next_after: Optional[int] = None
         """How many bytes of the next answer are sent before its connection is closed."""
@@ -66,6 +67,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.server.headers.append({name.lower(): value for name, value in self.headers.items()})
+        self.server.paths.append(self.path)
         if self.server.reads_body:
             self.server.bodies.append(self.rfile.read(int(self.headers.get("Content-Length", 0))))
         cut, self.server.cut_next_after = self.server.cut_next_after, None
@@ -237,6 +239,37 @@ class TestFiles:
             with pytest.raises(Changed, match="x changed while it was sent"):
                 post(carrier, body)
         assert post(carrier) == b"{}"
+
+    def test_a_disk_that_fails_is_told_from_a_connection_that_does(
+        self, fickle: FickleServer, carrier: Carrier, tmp_path: Path
+    ) -> None:
+        """A file that is open for writing only: whoever reads it, the kernel or we, gets an error."""
+        descriptor = os.open(tmp_path / "x", os.O_WRONLY | os.O_CREAT)
+        os.pwrite(descriptor, bytes(1000), 0)
+        try:
+            with pytest.raises(LocalProblem, match="x"):
+                post(carrier, body_of_file("x", descriptor, 0, 1000))
+        finally:
+            os.close(descriptor)
+        assert post(carrier) == b"{}"
+
+    def test_a_file_whose_size_is_not_known_is_read(self, fickle: FickleServer, carrier: Carrier) -> None:
+        """Such as those of /proc: the kernel neither has their size nor sends them."""
+        data = Path("/proc/version").read_bytes()
+        with open_file("/proc/version") as descriptor:
+            post(carrier, body_of_file("version", descriptor, 0, len(data)))
+        assert fickle.bodies == [data]
+
+
+class TestAddresses:
+    def test_a_path_in_front_of_the_api_is_quoted(self, fickle: FickleServer, make_carrier: MakeCarrier) -> None:
+        for path, sent in (("/实验", "/%E5%AE%9E%E9%AA%8C"), ("/a b/", "/a%20b"), ("/%E5/x", "/%E5/x")):
+            assert post(make_carrier(fickle.url + path.rstrip("/"))) == b"{}"
+            assert fickle.paths[-1] == f"{sent}/api/v1/runs"
+
+    def test_requests_say_who_sends_them(self, fickle: FickleServer, carrier: Carrier) -> None:
+        post(carrier)
+        assert "user-agent" in fickle.headers[0]
 
 
 class TestAnswers:

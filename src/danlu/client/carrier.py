@@ -7,7 +7,6 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Optional, cast
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -43,25 +42,21 @@ def make_carrier(url: str, client: httpx.Client, *, credentials: Optional[Creden
     """Return the faster carrier that works for this URL. `client` has the server's address and credentials."""
     if credentials is None or not url.startswith("http://") or _has_proxy(url):
         return HttpxCarrier(client)
-    return PlainCarrier(url, credentials, HttpxCarrier(client))
+    return PlainCarrier(url, credentials, HttpxCarrier(client), user_agent=client.headers["User-Agent"])
 
 
 def _has_proxy(url: str) -> bool:
-    """Whether the environment or the system configures a proxy for this URL."""
-    if is_loopback(url):
-        return False
-    proxies = urllib.request.getproxies()
-    is_named = any(name in proxies for name in ("http", "all"))
-    return is_named and not urllib.request.proxy_bypass(urlsplit(url).netloc)
+    """Whether the environment or the system configures a proxy. httpx decides which addresses do not use it."""
+    return not is_loopback(url) and not {"http", "all"}.isdisjoint(urllib.request.getproxies())
 
 
 class PlainCarrier(HttpCarrier):
     """Uses its own sockets to the server, so that the kernel can send files. Object services are contacted through
     httpx."""
 
-    def __init__(self, url: str, credentials: Credentials, for_services: HttpxCarrier) -> None:
+    def __init__(self, url: str, credentials: Credentials, for_services: HttpxCarrier, *, user_agent: str) -> None:
         self._for_services = for_services
-        super().__init__(url, credentials)
+        super().__init__(url, credentials, user_agent=user_agent)
 
     def close(self) -> None:
         super().close()

@@ -86,6 +86,13 @@ def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def digest_of_chunks(chunks: Sequence[Chunk]) -> Optional[str]:
+    """The SHA-256 of a file, where its chunks tell it: with several it would be another pass over the bytes."""
+    if not chunks:
+        return digest_of(b"")
+    return chunks[0].sha256 if len(chunks) == 1 else None
+
+
 def read_manifest(data: bytes) -> Manifest:
     """Read a manifest, of `to_json` or from elsewhere. Raise ValueError that says what is wrong and where."""
     if len(data) > MAX_BYTES:
@@ -179,7 +186,7 @@ def _file_in(values: Any, number: int) -> File:
     sha256 = values.get("sha256")
     if sha256 is not None and not _is_digest(sha256):
         raise ValueError(f"{where}, {path!r}: sha256 is {sha256!r:.80}; expected 64 hexadecimal digits")
-    return File(path, size, sha256, chunks, values.get("is_executable") is True)
+    return File(path, size, sha256 or digest_of_chunks(chunks), chunks, values.get("is_executable") is True)
 
 
 def _folder_in(path: Any, number: int) -> str:

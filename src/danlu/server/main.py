@@ -107,6 +107,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None] = _print_now, *, 
             uvicorn.Config(
                 app,
                 http=http_protocol(settings),
+                loop="asyncio",  # also where uvloop is installed: this is the one that is tested
                 log_level="warning",
                 access_log=False,
                 timeout_graceful_shutdown=2,

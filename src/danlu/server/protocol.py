@@ -157,6 +157,7 @@ class HttpProtocol(H11Protocol):
             return 0
         view[:has] = cycle.body[:has]
         del cycle.body[:has]
+        reader._remaining -= size  # before the bytes come: what follows them may reach h11 before this task goes on
         receiver = Receiver(self, self.transport, view[has : has + size], arrived=self._count)
         self.transport.set_protocol(receiver)
         self.flow.resume_reading()
@@ -165,7 +166,6 @@ class HttpProtocol(H11Protocol):
         except BaseException:
             self.transport.abort()  # in the middle of a body there is no way back
             raise
-        reader._remaining -= size
         return has + size
 
     async def _answer_with_connection(self, scope: Any, receive: Any, send: Any) -> None:

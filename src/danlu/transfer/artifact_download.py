@@ -165,7 +165,7 @@ def _is_right(descriptor: int, file: File, path: str) -> bool:
 
 
 def fetch_manifest(api: Api, version_id: str, digest: str) -> Manifest:
-    """Raise Damaged when it is not the one of that digest."""
+    """Raise Damaged when it is not the one of that digest, ValueError when another version of Danlu made it."""
     data = api.fetch("GET", f"/artifacts/versions/{version_id}/manifest")
     if digest_of(data) != digest:
         raise Damaged(f"the manifest of {version_id} arrived with other bytes than it has; try again")

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Optional
 
 from danlu.content.cutting import Cutter, Hashers, Piece
-from danlu.content.manifest import Chunk, File, Manifest, Reference, check_paths, digest_of
+from danlu.content.manifest import Chunk, File, Manifest, Reference, check_paths, digest_of_chunks
 from danlu.content.packs import pack
 from danlu.transfer.api import Api
 from danlu.transfer.carrier import Body, Sendable, Stretch
@@ -114,14 +114,7 @@ def _cut(source: Source, windows: _Windows, hashers: Hashers, opened: Opener) ->
             windows.add(_Located(piece.sha256, piece.size, source.local, piece.offset))
     if source.size not in (None, cutter.size):
         raise Damaged(f"{source.local} has {cutter.size} bytes; {source.size} were added: make the artifact again")
-    return File(source.path, cutter.size, _digest_of(chunks), tuple(chunks), bool(mode & stat.S_IXUSR))
-
-
-def _digest_of(chunks: Sequence[Chunk]) -> Optional[str]:
-    """Of a file, where it is not another pass over its bytes."""
-    if not chunks:
-        return digest_of(b"")
-    return chunks[0].sha256 if len(chunks) == 1 else None
+    return File(source.path, cutter.size, digest_of_chunks(chunks), tuple(chunks), bool(mode & stat.S_IXUSR))
 
 
 def _readable(local: str, pieces: Iterator[Piece]) -> Iterator[Piece]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
+import selectors
 import socket
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -73,10 +73,41 @@ class Stretch:
             yield block
 
     def send(self, sock: socket.socket) -> None:
-        """Send them without bringing them into this process, where the system can. Raise OSError of the connection."""
-        with io.FileIO(self._descriptor, "rb", closefd=False) as file:
-            if sock.sendfile(file, self._begin, self._size) < self._size:
-                raise Changed(self._path)
+        """Let the kernel send them, where it can. Raise OSError of the connection, and what `blocks` raises.
+
+        `socket.sendfile` would take the file's problems for those of the connection, and move the file's position,
+        which other threads share.
+        """
+        sent = _send_by_kernel(sock, self._descriptor, self._begin, self._size)
+        rest = Stretch(self._path, self._descriptor, begin=self._begin + sent, size=self._size - sent)
+        for block in rest.blocks():
+            sock.sendall(block)
+
+
+def _send_by_kernel(sock: socket.socket, descriptor: int, begin: int, size: int) -> int:
+    """Return how many bytes the kernel has sent before it could not go on for a reason that is not the connection's."""
+    sent = 0
+    while sent < size and hasattr(os, "sendfile"):
+        try:
+            more = os.sendfile(sock.fileno(), descriptor, begin + sent, size - sent)
+        except BlockingIOError:
+            _wait_until_writable(sock)
+            continue
+        except (ConnectionError, TimeoutError):
+            raise
+        except OSError:
+            break
+        if more == 0:
+            break
+        sent += more
+    return sent
+
+
+def _wait_until_writable(sock: socket.socket) -> None:
+    with selectors.DefaultSelector() as selector:
+        selector.register(sock, selectors.EVENT_WRITE)
+        if not selector.select(sock.gettimeout()):
+            raise TimeoutError("timed out")
 
 
 class Body(NamedTuple):

@@ -38,17 +38,23 @@ from danlu.transfer.errors import Damaged, Disconnected, NotConnected
 MAX_KEPT = 8
 """Idle connections of one origin that are kept."""
 
+_IN_PATHS = "/%:@!$&'()*+,;=~"
+"""What may stand in the path of an address as it is; the rest is quoted."""
+
 _BROKEN = (OSError, http.client.HTTPException)
 
 
 class HttpCarrier:
     """Requests with a token, over connections that are kept for the next one."""
 
-    def __init__(self, url: str, token: Credentials, *, idle_seconds: float = IDLE_SECONDS) -> None:
+    def __init__(
+        self, url: str, token: Credentials, *, idle_seconds: float = IDLE_SECONDS, user_agent: str = "danlu"
+    ) -> None:
         parts = urllib.parse.urlsplit(url)
         self._origin = _origin(parts)
-        self._path = parts.path.rstrip("/") + PREFIX
+        self._path = urllib.parse.quote(parts.path.rstrip("/"), safe=_IN_PATHS) + PREFIX
         self._token = token
+        self._user_agent = user_agent
         self._kept = _Kept(idle_seconds)
         self._reaches_services = True
 
@@ -65,7 +71,7 @@ class HttpCarrier:
         wanted = _Wanted(
             request.method,
             self._path + request.path,
-            {"Authorization": bearer(self._token), **(request.headers or {})},
+            {"Authorization": bearer(self._token), "User-Agent": self._user_agent, **(request.headers or {})},
             request.body,
             request.read_seconds,
         )

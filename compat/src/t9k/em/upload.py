@@ -139,7 +139,9 @@ def _write_new(run: Path, header: dict[str, Any], found: files.Loaded) -> None:
         new["metrics"][type] = len(records)
     if found.hparams != state.get("hparams"):
         gone = [name for name in state.get("hparams") or () if name not in found.hparams]
-        made, lost = journal.encode_sets("hparams", to_plain(found.hparams), remove=gone, time=header["created_at"])
+        made, lost = journal.encode_sets(
+            "hparams", to_plain(found.hparams), room=journal.Room(), remove=gone, time=header["created_at"]
+        )
         frames += made
         if lost:
             warn_once(f"em {run.name} hparams", f"{run.name}: hyperparameters of more than 1 MiB are left out: {lost}")

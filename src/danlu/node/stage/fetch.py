@@ -84,7 +84,11 @@ def _fetch(sources: Sources, item: TaskInput, *, say: Say) -> None:
 def _fetch_version(api: Api, version_id: str, to: str) -> int:
     """Fetch all files of an artifact version; return how many there are."""
     make_folder(to)
-    manifest = fetch_manifest(api, version_id, str(api.get(f"/artifacts/versions/{quote(version_id)}")["manifest"]))
+    digest = str(api.get(f"/artifacts/versions/{quote(version_id)}")["manifest"])
+    try:
+        manifest = fetch_manifest(api, version_id, digest)
+    except ValueError as error:
+        raise InputMissing(f"{ARTIFACT}{version_id} cannot be read here: {error}") from error
     if manifest.references:
         first = manifest.references[0]
         raise InputMissing(f"{ARTIFACT}{version_id}: {first.path} is not a file but a reference to {first.uri}")

@@ -42,10 +42,20 @@ async def receive(request: Request, writer: Writer, sha256: Optional[str]) -> Ob
         return info
     finally:
         if not done:
-            if writing is not None:
-                with suppress(Exception):  # it is told above, or of no more interest
-                    await writing
+            await _give_up(writer, writing)
+
+
+async def _give_up(writer: Writer, writing: asyncio.Future[None] | None) -> None:
+    """Abort once the last piece is written: a thread still uses the file. It ends also when this task is cancelled."""
+    try:
+        if writing is not None:
+            with suppress(Exception):  # it was raised before, or another error is more important
+                await asyncio.shield(writing)
+    finally:
+        if writing is None or writing.done():
             writer.abort()
+        else:
+            writing.add_done_callback(lambda _: writer.abort())
 
 
 async def _pieces(request: Request) -> AsyncGenerator[Bytes, None]:

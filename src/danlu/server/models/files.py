@@ -98,7 +98,7 @@ def _write_out(state: ServerState, manifest: Manifest, target: StorePath) -> Non
         writer = state.objects.put(target / file.path)
         try:
             for chunk in file.chunks:
-                for piece in state.blobs.read(chunk.sha256):
+                for piece in state.blobs.read_checked(chunk.sha256):
                     writer.write(piece)
         except BaseException:
             writer.abort()

@@ -54,7 +54,7 @@ class Inner:
             "raw_path": (API + plain).encode(),
             "query_string": query.encode(),
             "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in all_headers.items()],
-            "extensions": {},
+            "extensions": {},  # without the connection's, so that bodies pass `receive`, which may check them
         }
         await self._app(scope, receive, send)
 

@@ -143,6 +143,10 @@ DATA_ERRORS: dict[str, tuple[str, str]] = {
         "the chunk {digest} of {version} cannot be read; tell an admin of the server",
         "无法读取 {version} 的分块 {digest}；请联系服务器管理员",
     ),
+    "bytes_damaged": (
+        "the stored bytes of {digest} are damaged; tell an admin of the server",
+        "{digest} 的存储内容已损坏；请联系服务器管理员",
+    ),
     "output_gone": (
         "job: the output of {job} is gone: bucket {bucket} was deleted",
         "任务 {job} 的结果已不存在：存储桶 {bucket} 已删除",

@@ -97,6 +97,7 @@ NODE_TEXTS: dict[str, tuple[str, str]] = {
         "{place}: the service has no object and no folder of that name",
         "{place}：该服务中没有该名称的对象或文件夹",
     ),
+    "unreadable_here": ("{place} cannot be read here: {problem}", "{place} 无法在此读取：{problem}"),
     "only_reference": (
         "{place}: {path} is not a file but a reference to {uri}",
         "{place}：{path} 不是文件，而是对 {uri} 的引用",

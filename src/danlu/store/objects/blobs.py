@@ -7,6 +7,7 @@ what the other relies on. Only the removal itself calls the store within a trans
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -14,7 +15,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from danlu.errors import DanluError, InvalidInput
+from danlu.errors import DanluError, InvalidInput, Unavailable
 from danlu.spec.paths import StorePath
 from danlu.store.objects.base import Bytes, Objects, Writer
 from danlu.store.sql.rights_tables import TreeRow
@@ -52,6 +53,15 @@ class Blobs:
 
     def read(self, digest: str) -> Iterator[bytes]:
         return self._objects.read(_path(digest))
+
+    def read_checked(self, digest: str) -> Iterator[bytes]:
+        """As `read`. Raise Unavailable after the last piece if these are not the bytes of the digest."""
+        found = hashlib.sha256()
+        for piece in self._objects.read(_path(digest)):
+            found.update(piece)
+            yield piece
+        if found.hexdigest() != digest:
+            raise Unavailable(f"the stored bytes of {digest} are damaged; tell an admin of the server")
 
     def size(self, digest: str) -> int:
         return self._objects.stat(_path(digest)).size
