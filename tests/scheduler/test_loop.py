@@ -122,6 +122,16 @@ class TestUnreachable:
         job = world.job(job_id)
         assert (job.state, job.reason.code, held_devices(world)) == (JobState.RUNNING, "unreachable", 2)
 
+    def test_the_nodes_that_do_not_answer_are_named(self, tmp_path: Path) -> None:
+        nodes = [make_node(name, holds_many_tasks=False) for name in ("n0", "n1")]
+        with make_world(tmp_path / "two", *nodes) as world:
+            job_id, told = world.started(nodes=2), []
+            for away in ({"n1"}, {"n1"}, {"n0", "n1"}, {"n0"}):
+                world.engine.unreachable = away
+                world.tick()
+                told.append(world.job(job_id).reason.message.partition(";")[0])
+            assert told == [f"no answer from {name}" for name in ("n1", "n1", "n0, n1", "n0")]
+
     def test_it_is_found_again(self, world: World) -> None:
         job_id = world.started()
         world.engine.unreachable = {"here"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -86,7 +86,7 @@ def _reconcile_reachable(context: Context, live: LiveJob, tasks: Sequence[Seen])
     if cause is not None:
         _set_stopping(context, live, cause, failure)
     else:
-        _set_unreachable(context, live)
+        _set_unreachable(context, live, answered={task.rank for task in tasks})
 
 
 def stop_cause(now: datetime, live: LiveJob, tasks: Sequence[Seen]) -> Reason | None:
@@ -182,11 +182,11 @@ def _moment(seconds: float | None) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, timezone.utc)
 
 
-def _set_unreachable(context: Context, live: LiveJob) -> None:
-    if live.job.reason_code == "unreachable":
-        return
-    nodes = ", ".join(dict.fromkeys(task.node for task in live.tasks))
+def _set_unreachable(context: Context, live: LiveJob, *, answered: Collection[int]) -> None:
+    nodes = ", ".join(dict.fromkeys(task.node for task in live.tasks if task.rank not in answered))
     why = reason("unreachable", say("no_answer", nodes=nodes))
+    if (live.job.reason_code, live.job.reason_message) == (why.code, why.message):
+        return
     with context.database.writing() as session:
         _move(session, context, live, JobState(live.job.state), why, kind="unreachable")
 
