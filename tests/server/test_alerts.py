@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.support.steps import want
 from tests.support.world import START, Api, World
 
 from danlu.engines.base import LogMark
@@ -179,6 +180,45 @@ def test_a_loss_that_is_not_a_number(world: World, api: Api) -> None:
     (alert,) = api.json("GET", f"/jobs/{job}/alerts")["items"]
     assert (alert["kind"], alert["details"]["metric"], alert["details"]["value"]) == ("loss_not_finite", "loss", "nan")
     assert alert["details"]["step"] == 7
+
+
+def push_loss(world: World, api: Api, job: str, value: float | str) -> None:
+    sent = api("POST", f"/jobs/{job}/metrics", json={"metrics": [{"values": {"loss": value}}]})
+    assert sent.status_code < 300, sent.text
+    world.state.metrics.ingest_changed()
+
+
+def open_alerts(world: World, api: Api) -> list[tuple[str, int]]:
+    look(world.state)
+    return [(one["kind"], one["attempt"]) for one in api.json("GET", "/alerts?open=true")["items"]]
+
+
+def test_a_loss_of_an_earlier_attempt_is_not_one_of_this(world: World, api: Api) -> None:
+    """Both attempts record to the same run."""
+    job = world.started()
+    push_loss(world, api, job, "nan")
+    assert open_alerts(world, api) == [("loss_not_finite", 1)]
+    world.engine.finish(job, code=1)
+    world.tick()
+    world.clock.pass_seconds(1)
+    want(world, job, "start")
+    world.tick()
+    world.engine.run(job, 2)
+    world.tick()
+    assert open_alerts(world, api) == []
+    push_loss(world, api, job, "nan")
+    assert open_alerts(world, api) == [("loss_not_finite", 2)]
+    push_loss(world, api, job, 0.5)
+    assert open_alerts(world, api) == []
+
+
+def test_a_loss_of_a_run_in_the_trash_is_no_alert(world: World, api: Api) -> None:
+    job = world.started()
+    push_loss(world, api, job, "nan")
+    assert open_alerts(world, api) == [("loss_not_finite", 1)]
+    (run,) = api.json("GET", f"/runs?job={job}")["items"]
+    assert api("DELETE", f"/runs/{run['id']}").status_code < 300
+    assert open_alerts(world, api) == []
 
 
 def test_a_disk_that_is_nearly_full_is_for_admins(world: World, api: Api) -> None:

@@ -103,11 +103,13 @@ def store(session: Session, state: ServerState, found: Mapping[Key, Finding]) ->
 def seen_jobs(session: Session, state: ServerState, now: datetime) -> list[SeenJob]:
     rows = jobs.in_state(session, JobState.RUNNING)
     ids = [row.id for row in rows]
-    tasks: dict[str, list[TaskRow]] = attempts.tasks_by_key(session, [(row.id, row.attempt) for row in rows])
+    keys = [(row.id, row.attempt) for row in rows]
+    tasks: dict[str, list[TaskRow]] = attempts.tasks_by_key(session, keys)
+    begun = {job_id: attempt.started_at for job_id, attempt in attempts.attempts_by_key(session, keys).items()}
     metric_times = alerts.last_metric_times(session, ids, without=SYSTEM)
     used = last_uses(session, ids)
     odd: dict[str, list[OddLoss]] = {}
-    for one in alerts.odd_losses(session, ids, without=SYSTEM):
+    for one in alerts.odd_losses(session, begun, without=SYSTEM):
         odd.setdefault(one.job_id, []).append(OddLoss(one.run, one.name, one.value, one.step))
     return [
         SeenJob(

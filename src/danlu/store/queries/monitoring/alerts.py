@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -81,7 +81,10 @@ def last_log_time(session: Session, job_id: str, attempt: int, *, rank: int) -> 
 
 
 def last_metric_times(session: Session, job_ids: Sequence[str], *, without: str) -> dict[str, float]:
-    """Job -> time of the newest point of its runs, in seconds since 1970; metrics of type `without` do not count."""
+    """Job -> time of the newest point of its runs, in seconds since 1970; metrics of type `without` do not count.
+
+    Runs in the trash do: a script that still records to one is not silent.
+    """
     found: dict[str, float] = {}
     for first in range(0, len(job_ids), CHUNK):
         query = (
@@ -94,15 +97,20 @@ def last_metric_times(session: Session, job_ids: Sequence[str], *, without: str)
     return found
 
 
-def odd_losses(session: Session, job_ids: Sequence[str], *, without: str) -> list[OddSeries]:
-    """Metrics `*loss*` and `perplexity` of runs of these jobs whose last value is not finite."""
+def odd_losses(session: Session, since: Mapping[str, datetime], *, without: str) -> list[OddSeries]:
+    """Metrics `*loss*` and `perplexity` of runs of these jobs whose last value is not finite.
+
+    `since`: job -> time; older values do not count, such as those of an earlier attempt, which the next one continues.
+    """
     found: list[OddSeries] = []
+    job_ids = list(since)
     for first in range(0, len(job_ids), CHUNK):
         query = (
-            select(RunRow.job_id, RunRow.id, SeriesRow.name, SeriesRow.odd, SeriesRow.step)
+            select(RunRow.job_id, RunRow.id, SeriesRow)
             .join(SeriesRow, SeriesRow.run == RunRow.number)
             .where(
                 RunRow.job_id.in_(job_ids[first : first + CHUNK]),
+                RunRow.deleted_at.is_(None),
                 SeriesRow.type != without,
                 SeriesRow.odd.is_not(None),
                 or_(func.lower(SeriesRow.name).like("%loss%"), func.lower(SeriesRow.name) == "perplexity"),
@@ -110,6 +118,8 @@ def odd_losses(session: Session, job_ids: Sequence[str], *, without: str) -> lis
             .order_by(RunRow.number, SeriesRow.id)
         )
         found += [
-            OddSeries(job or "", run, name, odd or "", step) for job, run, name, odd, step in session.execute(query)
+            OddSeries(job, run, series.name, series.odd or "", series.step)
+            for job, run, series in session.execute(query)
+            if job is not None and series.at >= since[job].timestamp()
         ]
     return found
