@@ -83,6 +83,8 @@ def train_offline(tmp_path: Path) -> None:
     subprocess.run(
         command, cwd=tmp_path, env=environment(tmp_path, DANLU_TRACK="offline"), check=True, timeout=HANG_SECONDS
     )
+    # its companion may still be writing down what it found around the script
+    wait_until(lambda: not list((tmp_path / "runtime").rglob("orders/*.json")))
 
 
 def let_work(seconds: float) -> None:
