@@ -202,3 +202,15 @@ class TestHostileTree:
         assert [one.id for one in client.runs.list("name = same", folder="em-names")] == [remote_id(made[2])]
         made[1].upload("em-names")
         assert client.runs.get(remote_id(made[1])).name == made[1].alternative_name
+
+    def test_a_skipped_run_stays_away_when_uploads_are_automatic(self, client: Client) -> None:
+        for _ in range(2):
+            run = em.create_run(
+                name="once", auto_upload=True, folder="em-once", make_folder=True, conflict_strategy="skip"
+            )
+            run.log("train", {"loss": 1.0}, step=1)
+            run.finish()
+        (first,) = client.runs.list(folder="em-once")
+        assert (first.name, run.remote) == ("once", [])
+        wait_until(lambda: client.runs.get(first.id).details.state == "finished")
+        assert [one.num_points for one in client.runs.get(first.id).details.metrics] == [1]

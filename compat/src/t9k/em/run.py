@@ -37,6 +37,7 @@ class Run:
         self._printed: Optional[int] = None
         self._is_over = threading.Event()
         self._uploader: Optional[threading.Thread] = None
+        self._chosen = ("default", False, "new")
         self.hparams = Params(self._write_hparams, hparams)
 
     name = property(lambda self: self._metadata["name"])
@@ -133,23 +134,23 @@ class Run:
         atexit.register(self._end, "Error")
 
     def keep_uploading(self, folder: str, make_folder: bool, conflict_strategy: str) -> None:
-        """Upload now, and then every few seconds until the end."""
+        """Upload now, then every few seconds, and at the end. A run that was skipped is not uploaded later either."""
         self.upload(folder, make_folder, conflict_strategy)
 
         def go_on() -> None:
             while not self._is_over.wait(UPLOAD_SECONDS):
-                self._upload_quietly(folder)
+                self._upload_quietly()
 
+        self._chosen = (folder, make_folder, conflict_strategy)
         self._uploader = threading.Thread(target=go_on, name="em-upload", daemon=True)
         self._uploader.start()
-        self._upload_folder = folder
 
-    def _upload_quietly(self, folder: str) -> None:
+    def _upload_quietly(self) -> None:
         """Log errors of an upload instead of raising: they must not stop the training."""
         import logging
 
         try:
-            self.upload(folder, True)
+            self.upload(*self._chosen)
         except Exception as error:
             logging.getLogger("t9k.em").warning("t9k.em: %s was not uploaded: %s", self.name, error)
 
@@ -169,7 +170,7 @@ class Run:
         self._write_metadata()
         if self._uploader is not None:
             self._uploader.join()
-            self._upload_quietly(self._upload_folder)
+            self._upload_quietly()
 
     def _print(self, stream: int, text: str) -> None:
         printed = self._printed
