@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from tests.server.mlflow.conftest import Door
-from tests.support.world import World
+from tests.support.databases import KINDS, Databases
+from tests.support.world import World, make_world
 
 
 @pytest.fixture(scope="module")
@@ -118,3 +120,43 @@ def odd_runs(door: Door, world: World) -> str:
         run = door.new_run(experiment, run_name=name, start_time=1_700_000_000_000 + number)
         door.post("runs/log-metric", run_id=run, key="acc", value=value, timestamp=1)
     return experiment
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("100%_", ["100%_", "100%x", "100x_"]),
+        (r"100\%_", ["100%_", "100%x"]),
+        (r"100%\_", ["100%_", "100x_"]),
+        (r"100\%\_", ["100%_"]),
+        (r"a\\b", ["a\\b"]),
+        (r"%\\%", ["a\\b"]),
+        (r"\a%", ["a*[b]?", "a\\b"]),
+        ("%*%", ["a*[b]?"]),
+        ("a*[b]_", ["a*[b]?"]),
+        ("a\\", []),
+    ],
+)
+@pytest.mark.parametrize("sign", ["LIKE", "ILIKE"])
+def test_a_pattern_means_the_same_everywhere(named: Door, sign: str, pattern: str, expected: list[str]) -> None:
+    """On SQLite and on PostgreSQL, for runs and for experiments."""
+    text = f"name {sign} '{pattern}'"
+    assert sorted(named.names(f"attributes.run_{text}")) == expected
+    experiments = named.post("experiments/search", filter=text, max_results=100)["experiments"]
+    assert sorted(one["name"] for one in experiments) == expected
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def named(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    """Runs and experiments whose names have characters with a meaning in patterns."""
+    folder = tmp_path_factory.mktemp("named")
+    postgres = request.getfixturevalue("postgres") if request.param == "postgresql" else None
+    databases = Databases(str(request.param), folder, postgres)
+    with make_world(folder / "data", database_url=databases.url()) as world, world.serving() as url:
+        door = Door(url, world.api_key())
+        for name in ("100%_", "100%x", "100x_", "a\\b", "a*[b]?"):
+            door.new_run(run_name=name)
+            door.post("experiments/create", name=name)
+        yield door
+        door.http.close()
+    databases.drop()

@@ -22,6 +22,7 @@ from danlu.store.metrics.decode import clean
 from danlu.store.queries import run_folders
 from danlu.store.queries.mlflow import records as mlflow
 from danlu.store.queries.mlflow.filter import Comparison, parse_filter, parse_order
+from danlu.store.queries.mlflow.patterns import matches
 from danlu.store.sql.mlflow_tables import ExperimentRow
 
 DEFAULT_NAME = "Default"
@@ -260,9 +261,9 @@ def compares(value: Any, test: Comparison) -> bool:
     if value is None:
         return False
     if test.sign == "LIKE":
-        return _like(str(value), str(test.value))
+        return matches(str(value), str(test.value))
     if test.sign == "ILIKE":
-        return _like(str(value).lower(), str(test.value).lower())
+        return matches(str(value).lower(), str(test.value).lower())
     signs: dict[str, Callable[[], bool]] = {
         "=": lambda: value == test.value,
         "!=": lambda: value != test.value,
@@ -274,24 +275,6 @@ def compares(value: Any, test: Comparison) -> bool:
         "NOT IN": lambda: isinstance(test.value, tuple) and value not in test.value,
     }
     return signs[test.sign]()
-
-
-def _like(text: str, pattern: str) -> bool:
-    """Whether a text matches an SQL LIKE pattern. Takes time of the product of both lengths at most."""
-    at = place = 0
-    star, kept = -1, 0
-    while at < len(text):
-        if place < len(pattern) and pattern[place] == "%":
-            star, kept = place, at
-            place += 1
-        elif place < len(pattern) and pattern[place] in ("_", text[at]):
-            at, place = at + 1, place + 1
-        elif star >= 0:
-            kept += 1
-            at, place = kept, star + 1
-        else:
-            return False
-    return all(char == "%" for char in pattern[place:])
 
 
 def _sort_key(key: str) -> Callable[[ExperimentRow], Any]:

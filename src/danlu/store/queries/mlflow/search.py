@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from danlu.errors import InvalidInput
 from danlu.store.queries.mlflow.filter import Comparison, Order
+from danlu.store.queries.mlflow.patterns import ESCAPE, to_glob, to_like
 from danlu.store.queries.mlflow.records import PARAM, TAG
 from danlu.store.sql.mlflow_tables import RunTextRow
 from danlu.store.sql.run_tables import RunRow, RunValueRow
@@ -121,11 +122,11 @@ class RunSearch:
         if test.sign == "NOT IN" and isinstance(value, tuple):
             return and_(true(), *(column != one for one in value))
         if test.sign == "ILIKE":
-            return func.lower(column).like(str(value).lower(), escape="\\")
+            return func.lower(column).like(to_like(str(value).lower()), escape=ESCAPE)
         if test.sign == "LIKE":
             if not self._is_sqlite:
-                return _bool(column.like(value, escape="\\"))
-            return _bool(column.op("GLOB")(_glob(str(value))))  # LIKE of SQLite ignores case
+                return _bool(column.like(to_like(str(value)), escape=ESCAPE))
+            return _bool(column.op("GLOB")(to_glob(str(value))))  # LIKE of SQLite ignores case
         if test.sign in _SIGNS:
             return _SIGNS[test.sign](column, value)
         raise InvalidInput(f"{test.key} is not compared with {test.sign}")
@@ -184,11 +185,6 @@ def _moment(milliseconds: float) -> datetime:
         return datetime.fromtimestamp(milliseconds / 1000, timezone.utc)
     except (OverflowError, ValueError, OSError) as error:
         raise InvalidInput(f"expected milliseconds since 1970, got {milliseconds:g}") from error
-
-
-def _glob(pattern: str) -> str:
-    special = {"%": "*", "_": "?", "*": "[*]", "?": "[?]", "[": "[[]"}
-    return "".join(special.get(char, char) for char in pattern)
 
 
 def _scalar(query: Any) -> ColumnElement[Any]:
