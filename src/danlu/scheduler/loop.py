@@ -376,7 +376,7 @@ class Scheduler:
         with self._context.database.reading() as session:
             attempt = attempts.get_attempt(session, item.job.id, item.attempt.number)
         is_complete = attempt is None or attempt.is_output_complete
-        self._aside.do(partial(forget if is_complete else release, engine, job_id, number))
+        self._aside.do(partial(forget if is_complete else release, engine, job_id, number=number))
 
 
 @contextmanager

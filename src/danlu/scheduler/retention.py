@@ -38,10 +38,10 @@ def remove_leftovers(context: Context) -> None:
             is_over = attempt is None or is_final(AttemptState(attempt.state))
             if not is_over or (attempt is not None and not attempt.is_output_complete):
                 continue  # output that did not reach the store is kept until the job is deleted
-            forget(engine, job_id, number)
+            forget(engine, job_id, number=number)
 
 
-def forget(engine: Engine, job_id: str, number: int) -> None:
+def forget(engine: Engine, job_id: str, *, number: int) -> None:
     """Remove what an ended attempt left on its nodes."""
     try:
         engine.forget(job_id, number)
@@ -49,7 +49,7 @@ def forget(engine: Engine, job_id: str, number: int) -> None:
         log.warning("cannot remove files of %s attempt %s: %s", job_id, number, error)
 
 
-def release(engine: Engine, job_id: str, number: int) -> None:
+def release(engine: Engine, job_id: str, *, number: int) -> None:
     """Release what an ended attempt held; its files stay."""
     try:
         engine.release(job_id, number)
