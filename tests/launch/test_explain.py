@@ -43,6 +43,13 @@ def test_a_variable_without_a_line_is_found() -> None:
         explain(job_of("plain"), plan.model_copy(update={"tasks": (task,)}))
 
 
+def test_a_file_without_a_line_is_found() -> None:
+    plan = plan_of("plain")
+    task = plan.tasks[0].model_copy(update={"files": {"/run/new.json": "{}"}})
+    with pytest.raises(KeyError, match="no line tells what the file new.json is for"):
+        explain(job_of("plain"), plan.model_copy(update={"tasks": (task,)}))
+
+
 def test_the_part_that_set_a_variable_is_named() -> None:
     told = explain(job_of("apulis_2_nodes_4_npus"), plan_of("apulis_2_nodes_4_npus")).tasks[1].variables
     assert [told[name].set_by for name in ("DLWS_JOB_ID", "RANK_ID", "DANLU_RANK", "MODE")] == [

@@ -68,7 +68,7 @@ class Explanation:
 
 
 def explain(job: JobSpec, plan: Plan) -> Explanation:
-    """Explain everything in a plan. Raise KeyError for an undocumented variable."""
+    """Explain everything in a plan. Raise KeyError for an undocumented variable or file."""
     return Explanation(
         starts=tuple(str(module.STARTS) for _, module in _modules(job)),
         succeeds=_succeeds(job),
@@ -125,7 +125,10 @@ def find_told(table: Mapping[str, Told], name: str) -> Told | None:
 
 def _file(path: str, sources: list[tuple[str, ModuleType]]) -> str:
     name = posixpath.basename(path)
-    return str(next(module.FILES[name] for _, module in sources if name in module.FILES))
+    for _, module in sources:
+        if name in module.FILES:
+            return str(module.FILES[name])
+    raise KeyError(f"no line tells what the file {name} is for")
 
 
 def _folders(task: TaskPlan) -> Iterator[tuple[str, str]]:
