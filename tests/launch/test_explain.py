@@ -46,7 +46,7 @@ def test_a_variable_without_a_line_is_found() -> None:
 def test_a_file_without_a_line_is_found() -> None:
     plan = plan_of("plain")
     task = plan.tasks[0].model_copy(update={"files": {"/run/new.json": "{}"}})
-    with pytest.raises(KeyError, match="no line tells what the file new.json is for"):
+    with pytest.raises(KeyError, match=r"no line tells what the file new\.json is for"):
         explain(job_of("plain"), plan.model_copy(update={"tasks": (task,)}))
 
 
