@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import socket
+import subprocess
+import sys
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -18,6 +24,39 @@ def test_ranks_of_a_node_in_both_modes() -> None:
     assert [one.rank for one in normal] == [one.rank for one in single] == [3, 4, 5]
     assert [(one.group_rank, one.group_size) for one in normal] == [(3, 6), (4, 6), (5, 6)]
     assert [(one.group_rank, one.group_size) for one in single] == [(0, 3), (1, 3), (2, 3)]
+
+
+def test_single_servers_keep_to_themselves_where_other_ports_are_taken(tmp_path: Path) -> None:
+    """As on the network of the machine, where the next ports belong to other attempts."""
+    options = {
+        "suite": {"name": "allreduce"},
+        "mode": SINGLE_SERVER,
+        "parameters": {"sizes": [1024], "steps": 1, "warmup": 0, "timeout_seconds": 60},
+    }
+    (tmp_path / "options.json").write_text(json.dumps(options))
+    with ExitStack() as stack:
+        port, taken = next_to_each_other(stack)
+        env = {
+            **{"DANLU_JOB_ID": "train-1", "DANLU_ATTEMPT": "1", "DANLU_NODE": "here", "MASTER_PORT": str(port)},
+            **{"DANLU_RANK": "0", "DANLU_NODES": "2", "DANLU_DEVICES_PER_NODE": "2"},
+            **{"DANLU_HYPERPARAMETERS": str(tmp_path / "options.json"), "DANLU_OUTPUT_DIR": str(tmp_path)},
+        }
+        taken.listen()
+        command = [sys.executable, "-m", "danlu.bench.inside", "allreduce"]
+        done = subprocess.run(command, env={**os.environ, **env}, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    assert sorted(path.name for path in (tmp_path / "bench").iterdir()) == ["rank-0.json", "rank-1.json"]
+
+
+def next_to_each_other(stack: ExitStack) -> tuple[int, socket.socket]:
+    """A port, and a socket on the port after it."""
+    while True:
+        first, second = (stack.enter_context(socket.socket()) for _ in range(2))
+        first.bind(("", 0))
+        port = first.getsockname()[1]
+        with suppress(OSError, OverflowError):
+            second.bind(("", port + 1))
+            return port, second
 
 
 def test_the_warm_up_is_not_timed() -> None:

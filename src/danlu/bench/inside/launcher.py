@@ -5,8 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Optional
 
 from danlu.bench.inside.place import (
@@ -25,7 +28,12 @@ GRACE_SECONDS = 5.0
 def run_node(work: str) -> int:
     """Run all processes of this task; return the exit code of the one that failed first, or 0."""
     places = places_of_node(os.environ, str(read_options()["mode"]))
-    running = {_start(work, place): place for place in places}
+    with _own_port() as port:
+        running = {_start(work, place, port): place for place in places}
+        return _wait_for_all(running)
+
+
+def _wait_for_all(running: dict[subprocess.Popen[bytes], Place]) -> int:
     signal.signal(signal.SIGTERM, lambda *_: _signal(running, signal.SIGTERM))
     while running:
         process, code = _next_end(running)
@@ -38,7 +46,17 @@ def run_node(work: str) -> int:
     return 0
 
 
-def _start(work: str, place: Place) -> subprocess.Popen[bytes]:
+@contextmanager
+def _own_port() -> Iterator[int]:
+    """A port that the system gives to nobody else meanwhile. The processes can listen on it, as PyTorch does, because
+    this socket does not listen and may share its address."""
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("", 0))
+        yield held.getsockname()[1]
+
+
+def _start(work: str, place: Place, port: int) -> subprocess.Popen[bytes]:
     env = {
         **os.environ,
         RANK: str(place.rank),
@@ -48,8 +66,8 @@ def _start(work: str, place: Place) -> subprocess.Popen[bytes]:
         "LOCAL_WORLD_SIZE": str(place.per_server),
     }
     if place.mode == SINGLE_SERVER:
-        # a port per task, because tasks may share a machine or a private network
-        env.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(int(env["MASTER_PORT"]) + 1 + place.server))
+        # not that of the attempt: tasks may share a machine, and train apart
+        env.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     env.setdefault("OMP_NUM_THREADS", "1")
     return subprocess.Popen([sys.executable, "-m", "danlu.bench.inside", work], env=env)
 
