@@ -14,7 +14,8 @@ import pytest
 
 from danlu.engines.local import LocalEngine
 from danlu.engines.local.forking import ForkServer
-from danlu.node.task import Gang
+from danlu.errors import EngineUnavailable
+from danlu.node.task import TASK, Gang
 from danlu.spec.states import TaskState
 from danlu.testing.engines import Starter
 
@@ -77,3 +78,13 @@ def test_a_request_whose_writer_died_starts_nothing(lock: int) -> None:
         ours.sendall(b'{"version": 1, "folders": ["/t/')
         ours.shutdown(socket.SHUT_WR)
         assert b"expected a JSON object" in ours.recv(4096)
+
+
+def test_tasks_that_take_too_long_to_start_are_said_to(lock: int, tmp_path: Path) -> None:
+    folder = tmp_path / "0"
+    folder.mkdir()
+    os.mkfifo(folder / TASK)  # reading the task waits for a writer
+    forks = ForkServer(Path(sys.executable), start_seconds=1)
+    with pytest.raises(EngineUnavailable, match="tasks did not start within 1 s"):
+        forks.start(Gang((str(folder),), {}, (), ""), lock)
+    (folder / TASK).write_text("")  # the shim goes on, and ends because this is no task

@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -23,30 +24,34 @@ class ForkServer:
     """Starts the process with the first attempt, restarts it when it has died, and ends it together with this
     object."""
 
-    def __init__(self, python: Path) -> None:
+    def __init__(self, python: Path, *, start_seconds: int = START_SECONDS) -> None:
+        """`start_seconds`: how long tasks may take to start; whoever starts them then ends itself."""
+        self._start_seconds = start_seconds
         self._python = os.path.realpath(python)
         self._lock = threading.Lock()
         self._control: socket.socket | None = None
         self._end: Callable[[], object] = lambda: None
 
     def start(self, gang: Gang, start_lock: int) -> str:
-        """Start the shims of a gang; return an error message, or "". Raise EngineUnavailable after START_SECONDS.
+        """Start the shims of a gang; return an error message, or "". Raise EngineUnavailable when they do not start in
+        time: at the latest END_SECONDS after that, if the fork server itself hangs.
 
         The fork server gets the lock too, so that a restarted server waits until the tasks are started.
         """
+        began = time.monotonic()
         ours, theirs = socket.socketpair()
         with ours:
             with theirs:
                 self._send([start_lock, theirs.fileno()])
-            ours.settimeout(START_SECONDS + END_SECONDS)
+            ours.settimeout(self._start_seconds + END_SECONDS)
             try:
                 ours.sendall(gang_to_json(gang).encode())
                 ours.shutdown(socket.SHUT_WR)
                 answer = b"".join(iter(lambda: ours.recv(1 << 16), b"")).decode(errors="replace").strip()
-            except TimeoutError as error:
-                raise EngineUnavailable(f"tasks did not start within {START_SECONDS} s") from error
-            except ConnectionError:
+            except (TimeoutError, ConnectionError):
                 answer = ""
+        if not answer and time.monotonic() - began >= self._start_seconds:
+            raise EngineUnavailable(f"tasks did not start within {self._start_seconds} s")
         if not answer:
             raise EngineUnavailable("the process that starts tasks ended before they had started")
         return "" if answer == OK else answer
@@ -66,7 +71,7 @@ class ForkServer:
         with theirs:
             script = str(NODE_SCRIPTS / "fork_server.py")
             process = subprocess.Popen(
-                [self._python, "-I", "-S", script, str(theirs.fileno()), str(START_SECONDS)],
+                [self._python, "-I", "-S", script, str(theirs.fileno()), str(self._start_seconds)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
