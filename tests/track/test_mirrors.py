@@ -5,6 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy
@@ -18,6 +21,7 @@ from danlu import journal, track
 from danlu.journal import Kind
 from danlu.track import ending
 from danlu.track.folders import find_runs
+from danlu.track.listen.patching import Patches
 from danlu.track.mirrors.wandb import axis_name
 from danlu.track.reading import open_journals, points, read_run
 
@@ -125,6 +129,41 @@ run.finish()
     assert (done.returncode, out.strip()) == (0, "['SVC']"), err
     (folder,) = find_runs(str(Path.cwd() / ".danlu"))
     assert logged(folder)["train", "loss"] == [(7, 1.0)]
+
+
+class Nosy:
+    """A finder of another library that looks for something else, and then for the same module, as Danlu's does."""
+
+    def __init__(self) -> None:
+        self.is_asked = False
+        self.was_hooked: list[bool] = []
+
+    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
+        if name != "first_of_two" or self.is_asked:
+            return None
+        self.is_asked = True
+        find_spec("second_of_two")
+        found = find_spec(name)
+        self.was_hooked.append(found is not None and "exec_module" in vars(found.loader))
+        return found
+
+
+def test_other_finders_may_look_for_modules_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("first_of_two", "second_of_two"):
+        (tmp_path / f"{name}.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    nosy, told = Nosy(), list[str]()
+    with Patches() as patches:
+        monkeypatch.setattr(sys, "meta_path", [nosy, *sys.meta_path])
+        for name in ("first_of_two", "second_of_two"):
+            patches.when_there(name, lambda module: told.append(module.__name__))
+        import_module("first_of_two")
+        assert told == ["first_of_two"]
+        import_module("second_of_two")
+        assert told == ["first_of_two", "second_of_two"]
+    assert nosy.was_hooked == [False], "it is hooked into once, for the first who asked"
+    for name in told:
+        sys.modules.pop(name)
 
 
 def test_each_fit_is_a_run_unless_one_is_going_on() -> None:

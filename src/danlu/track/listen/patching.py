@@ -180,12 +180,18 @@ def _safely(listener: Optional[Callable[[Call], None]], call: Call) -> None:
         warn_once(f"listen {name}", f"{name} was called, and could not be written down: {error!r:.300}")
 
 
+class _Looking(threading.local):
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+
+
 class _Finder:
     """First entry of sys.meta_path while waiting for modules. Calls the other finders, and hooks into the loader."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, list[Callable[[ModuleType], None]]] = {}
-        self._looking = threading.local()
+        self._looking = _Looking()
+        """What this thread asks the other finders for; they may look for other modules meanwhile, and for the same."""
 
     def watch(self, module: str, action: Callable[[ModuleType], None]) -> None:
         self._waiting.setdefault(module, []).append(action)
@@ -202,13 +208,13 @@ class _Finder:
             sys.meta_path.remove(self)
 
     def find_spec(self, name: str, *_: Any) -> Optional[ModuleSpec]:
-        if name not in self._waiting or getattr(self._looking, "name", None) == name:
+        if name not in self._waiting or name in self._looking.names:
             return None
-        self._looking.name = name
+        self._looking.names.add(name)
         try:
             spec = find_spec(name)
         finally:
-            self._looking.name = None
+            self._looking.names.discard(name)
         if spec is None or spec.loader is None or not hasattr(spec.loader, "exec_module"):
             return spec
         self._tell_after(name, spec.loader)
