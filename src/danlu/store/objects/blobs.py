@@ -11,8 +11,9 @@ import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any, cast
 
-from sqlalchemy import select, update
+from sqlalchemy import Insert, Table, case, func, select, update
 from sqlalchemy.orm import Session
 
 from danlu.errors import DanluError, InvalidInput, Unavailable
@@ -20,8 +21,10 @@ from danlu.spec.paths import StorePath
 from danlu.store.objects.base import Bytes, Objects, Writer
 from danlu.store.sql.rights_tables import TreeRow
 from danlu.store.sql.tables import BlobOwnerRow
+from danlu.store.sql.upsert import insert_into
 
 BUCKET = "blobs"
+BLOBS = cast(Table, BlobOwnerRow.__table__)
 TOUCH = timedelta(days=1)
 """Precision of the time of last use."""
 
@@ -74,29 +77,41 @@ def own(session: Session, project_id: int, digest: str, at: datetime, *, size: i
 
 def own_all(session: Session, project_id: int, sizes: Mapping[str, int | None], at: datetime) -> None:
     """As `own`, for many: digest -> size."""
-    known = {row.digest: row for row in _rows(session, project_id, sizes)}
-    for digest, size in sizes.items():
-        row = known.get(digest)
-        if row is None:
-            session.add(BlobOwnerRow(project_id=project_id, digest=digest, added_at=at, num_refs=0, size=size))
-            continue
-        if at - row.added_at > TOUCH:
-            row.added_at = at
-        row.num_refs = max(0, row.num_refs)
-        row.size = row.size if size is None else size
-    session.flush()
+    new = insert_into(session, BLOBS)
+    old = BLOBS.c
+    statement = new.on_conflict_do_update(
+        index_elements=[old.project_id, old.digest],
+        set_={
+            "added_at": case((old.added_at < at - TOUCH, at), else_=old.added_at),
+            "num_refs": case((old.num_refs < 0, 0), else_=old.num_refs),
+            "size": func.coalesce(new.excluded.size, old.size),
+        },
+    )
+    _write(session, statement, [_values(project_id, digest, at, 0) | {"size": sizes[digest]} for digest in sizes])
 
 
 def expect(session: Session, project_id: int, digests: Iterable[str], at: datetime) -> None:
     """Record that these bytes are about to be written, so that clean-up does not remove them."""
-    wanted = sorted(set(digests))
-    known = {row.digest: row for row in _rows(session, project_id, wanted)}
-    for digest in wanted:
-        row = known.get(digest)
-        if row is None:
-            session.add(BlobOwnerRow(project_id=project_id, digest=digest, added_at=at, num_refs=COMING))
-        elif row.num_refs < 0:
-            row.num_refs, row.added_at = COMING, at
+    statement = insert_into(session, BLOBS).on_conflict_do_update(
+        index_elements=[BLOBS.c.project_id, BLOBS.c.digest],
+        set_={"num_refs": COMING, "added_at": at},
+        where=BLOBS.c.num_refs < 0,
+    )
+    _write(session, statement, [_values(project_id, digest, at, COMING) for digest in set(digests)])
+
+
+def _values(project_id: int, digest: str, at: datetime, num_refs: int) -> dict[str, Any]:
+    return {"project_id": project_id, "digest": digest, "added_at": at, "num_refs": num_refs}
+
+
+def _write(session: Session, statement: Insert, rows: list[dict[str, Any]]) -> None:
+    """One statement per row, all in one call: objects of the ORM would take several times as long.
+
+    Always in the same order, so that two writers never wait for each other.
+    """
+    if rows:
+        session.flush()
+        session.execute(statement, sorted(rows, key=lambda row: str(row["digest"])))
 
 
 def known_sizes(session: Session, project_id: int, digests: Iterable[str]) -> dict[str, int]:
@@ -190,12 +205,6 @@ def projects_with_tree(session: Session, digest: str, project_ids: Collection[in
     if project_ids is not None:
         query = query.where(TreeRow.project_id.in_(project_ids))
     return session.scalars(query.order_by(TreeRow.project_id)).all()
-
-
-def _rows(session: Session, project_id: int, digests: Iterable[str]) -> Iterator[BlobOwnerRow]:
-    for batch in _batches(digests):
-        query = select(BlobOwnerRow).where(BlobOwnerRow.project_id == project_id, BlobOwnerRow.digest.in_(batch))
-        yield from session.scalars(query)
 
 
 def _batches(digests: Iterable[str]) -> Iterator[list[str]]:
