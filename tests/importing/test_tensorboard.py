@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from tests.support.foreign_files import PNG, double_field, field, number_field
 
+from danlu.importing.checksums import checksum_of
 from danlu.importing.records import ForeignRun, Medium, Points
 from danlu.importing.tensorboard import EventFolders
-from danlu.journal.event_files import record, scalar_event
+from danlu.journal.event_files import masked, masked_crc32c, record, scalar_event
 
 WAV = b"RIFF\0\0\0\0WAVEfmt "
 
@@ -87,6 +88,21 @@ def test_behind_damage_nothing_is_trusted_and_that_is_told(tmp_path: Path, damag
     (run,), _ = read(tmp_path)
     assert len(list(run.events())) == 1
     assert "events.out.tfevents.1: the record at byte" in run.problems.all()[0]
+
+
+def test_a_flipped_bit_leaves_out_that_event_only(tmp_path: Path) -> None:
+    events = [bytearray(record(scalar_event(1.0, step, tag="x", value=1.0))) for step in range(3)]
+    events[1][-5] ^= 0x40  # the last byte of the value, before the checksum
+    (tmp_path / "events.out.tfevents.1").write_bytes(b"".join(events))
+    (run,), _ = read(tmp_path)
+    assert list(run.events()) == [Points({"x": 1.0}, step, 1.0, type="train") for step in (0, 2)]
+    assert run.problems.all() == ["events.out.tfevents.1: event 1 is damaged: its checksum is another one"]
+
+
+def test_checksums_of_much_data_are_those_of_little() -> None:
+    data = bytes(range(256)) * 5
+    assert [checksum_of(data[:size]) for size in range(300)] == [masked_crc32c(data[:size]) for size in range(300)]
+    assert checksum_of(b"123456789") == masked(0xE3069283 ^ 0xFFFFFFFF)
 
 
 def test_without_event_files_that_is_told(tmp_path: Path) -> None:

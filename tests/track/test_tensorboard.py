@@ -10,6 +10,7 @@ import pytest
 from danlu import track
 from danlu.importing.event_files import read_events
 from danlu.journal.event_files import record as framed
+from danlu.journal.event_files import scalar_event
 from danlu.track.reading import open_journals, points, read_run
 from danlu.track.tensorboard import import_tensorboard, split_tag
 
@@ -105,6 +106,15 @@ def test_cut_at_any_byte_what_is_whole_comes_out(tmp_path: Path) -> None:
     for cut in range(2 * len(one) + 1):
         path.write_bytes((one + one)[:cut])
         assert len(list(read_events(str(path)))) == cut // len(one)
+
+
+def test_a_damaged_event_is_left_out_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    events = [bytearray(framed(scalar_event(1.0, step, tag="x", value=1.0))) for step in range(3)]
+    events[1][-5] ^= 0x40
+    (tmp_path / "events.out.tfevents.1").write_bytes(b"".join(events))
+    assert import_tensorboard(tmp_path).num_points == 2
+    (told,) = [line for line in caplog.messages if "tfevents" in line]
+    assert told.endswith("events.out.tfevents.1: event 1 is damaged: its checksum is another one; the rest is imported")
 
 
 def test_noise_is_no_error(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, NamedTuple, Optional, Union
 
 from danlu.importing import protobuf as pb
+from danlu.importing.checksums import checksum_of
 from danlu.importing.records import UNREADABLE
-from danlu.journal.event_files import masked_crc32c
 from danlu.journal.words import TYPES
 
 MAX_EVENT_BYTES = 64 << 20
@@ -84,30 +84,33 @@ def type_of(file: str) -> str:
 
 
 def read_events(path: str, trouble: Optional[Trouble] = None) -> Iterator[Value]:
-    """Yield the values of a file in order, up to the first damaged or truncated record."""
+    """Yield the values of a file in order, without damaged events, up to the first record without a whole length."""
     told = trouble or Trouble()
     with open(path, "rb") as file:
-        for number, data in enumerate(_records(file, told)):
+        for number, (data, checksum) in enumerate(_records(file, told)):
             try:
+                if checksum_of(data) != checksum:
+                    raise ValueError("its checksum is another one")
                 yield from _event(data)
             # its length is intact (see _records), so the records after it can still be read
             except UNREADABLE as error:
                 told.why = told.why or f"event {number} is damaged: {error}"
 
 
-def _records(file: BinaryIO, told: Trouble) -> Iterator[bytes]:
+def _records(file: BinaryIO, told: Trouble) -> Iterator[tuple[bytes, int]]:
+    """Yield the data of each record, and the checksum that it should have."""
     while True:
         head = file.read(_HEAD.size)
         if not head:
             return
         if len(head) == _HEAD.size:
             length, checksum = _HEAD.unpack(head)
-            if masked_crc32c(head[:8]) != checksum or length > MAX_EVENT_BYTES:
+            if checksum_of(head[:8]) != checksum or length > MAX_EVENT_BYTES:
                 told.why = f"the record at byte {file.tell() - _HEAD.size} is damaged, or has more than 64 MiB"
                 return
-            data = file.read(length)
-            if len(data) == length and len(file.read(4)) == 4:
-                yield data
+            data, last = file.read(length), file.read(4)
+            if len(data) == length and len(last) == 4:
+                yield data, int.from_bytes(last, "little")
                 continue
         told.why = "the last record is not whole"
         return

@@ -22,13 +22,17 @@ def _table() -> list[int]:
     return table
 
 
-_CRC32C = _table()
+CRC32C = _table()
 
 
 def masked_crc32c(data: bytes) -> int:
     crc = 0xFFFFFFFF
     for byte in data:
-        crc = _CRC32C[(crc ^ byte) & 0xFF] ^ (crc >> 8)
+        crc = CRC32C[(crc ^ byte) & 0xFF] ^ (crc >> 8)
+    return masked(crc)
+
+
+def masked(crc: int) -> int:
     crc ^= 0xFFFFFFFF
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
 

@@ -9,11 +9,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Optional, Union
 
-from danlu.importing.event_files import Value, find_event_files, group_by_run, read_events, type_of
+from danlu.importing.event_files import Trouble, Value, find_event_files, group_by_run, read_events, type_of
 from danlu.journal.event_files import record, scalar_event, version_event
 from danlu.journal.words import TYPES
 from danlu.track import media
 from danlu.track.values import type_word
+from danlu.track.warn import warn_once
 
 if TYPE_CHECKING:
     from danlu.client.tracking.runs import Run as ServerRun
@@ -33,7 +34,7 @@ def import_tensorboard(path: Union[str, Path], run: Optional[Run] = None, *, nam
     Every folder with event files is a run, except for folders named after a type (`validation`) and those created by
     `add_hparams`, which belong to their parent folder. The type is the first part of a tag (`val/loss`), else that
     folder's name, else `train`. Raises FileNotFoundError when there is no event file. A truncated file is imported up
-    to its last complete record.
+    to its last complete record; that, and damaged events, are one warning per file.
     """
     top = os.path.abspath(os.fspath(path))
     files = find_event_files(top)
@@ -91,7 +92,8 @@ def write_events(run: ServerRun, to: Path) -> None:
 def _import(files: list[str], into: Run) -> Imported:
     num_points = num_media = 0
     for file in files:
-        for value in read_events(file):
+        trouble = Trouble()
+        for value in read_events(file, trouble):
             kind, metric = split_tag(value.tag, type_of(file))
             if isinstance(value.what, float):
                 into.log_past(kind, {metric: value.what}, step=value.step, time=value.time)
@@ -101,6 +103,8 @@ def _import(files: list[str], into: Run) -> Imported:
             elif value.what[0] not in ("other", "session"):
                 _log_media(into, kind, metric, value)
                 num_media += 1
+        if trouble.why:
+            warn_once(f"event file {file}", f"{file}: {trouble.why}; the rest is imported")
     return Imported(num_points, num_media, len(files), (into,))
 
 
