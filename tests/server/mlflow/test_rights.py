@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from tests.server.mlflow.conftest import Door
-from tests.support.world import World
+from tests.support.world import Api, World
 
 from danlu.auth.identity import Role
 
@@ -133,3 +133,85 @@ def test_a_job_finds_runs_of_its_own_only(world: World, url: str, others: dict[s
         ["mine", "mine", "secret"],
         [hidden, "0"],
     ]
+
+
+@pytest.fixture(scope="module")
+def gamma(world: World, url: str) -> Iterator[dict[str, Door]]:
+    people = {
+        "member": world.add_user("mo", "gamma"),
+        "other": world.add_user("ona", "gamma"),
+        "owner": world.add_user("olga", "gamma", Role.OWNER),
+        "admin": world.admin,
+    }
+    doors = {name: Door(url, world.api_key(who), "gamma") for name, who in people.items()}
+    yield doors
+    for door in doors.values():
+        door.http.close()
+
+
+@pytest.fixture
+def api(world: World, url: str) -> Iterator[Api]:
+    with Api(url, world.api_key()) as made:
+        yield made
+
+
+class TestALoggedModelWithoutARun:
+    """Its owner may change it while they may change the project; owners of the project and admins may as well."""
+
+    def test_its_owner_and_those_of_the_project_change_it(self, gamma: dict[str, Door]) -> None:
+        model = make_model(gamma["member"])
+        assert attempts(gamma["member"], model) == [200] * 5
+        assert attempts(gamma["owner"], model) == [200] * 5
+        assert attempts(gamma["admin"], model) == [200] * 5
+        assert attempts(gamma["other"], model) == [403] * 5
+        assert gamma["owner"].http.delete(f"/mlflow/logged-models/{model}").status_code == 200
+
+    def test_its_owner_as_a_viewer_reads_it_only(self, gamma: dict[str, Door], api: Api) -> None:
+        model = make_model(gamma["member"])
+        api.json("PUT", "/projects/gamma/members/mo", json={"role": "viewer"})
+        try:
+            assert attempts(gamma["member"], model) == [403] * 5
+            assert gamma["member"].http.delete(f"/mlflow/logged-models/{model}").status_code == 403
+            assert gamma["member"].http.get(f"/mlflow-artifacts/artifacts/models/{model}/w").content == b"w"
+        finally:
+            api.json("PUT", "/projects/gamma/members/mo", json={"role": "member"})
+        assert attempts(gamma["member"], model) == [200] * 5
+
+    def test_nobody_changes_it_in_an_archived_project(self, gamma: dict[str, Door], api: Api) -> None:
+        model = make_model(gamma["member"])
+        api.json("PATCH", "/projects/gamma", json={"is_archived": True})
+        try:
+            assert {who: attempts(door, model) for who, door in gamma.items()} == dict.fromkeys(gamma, [403] * 5)
+        finally:
+            api.json("PATCH", "/projects/gamma", json={"is_archived": False})
+
+    def test_a_job_changes_it_only_as_its_owner(self, world: World, url: str, gamma: dict[str, Door]) -> None:
+        model = make_model(gamma["member"])
+        found = {}
+        for access in ("read", "owner"):
+            job = world.started(who=world.identity("mo"), project="gamma", access=access)
+            inside = Door(url, world.job_token(job), "gamma")
+            found[access] = attempts(inside, model)
+            inside.http.close()
+        assert found == {"read": [403] * 5, "owner": [200] * 5}
+
+
+def make_model(door: Door) -> str:
+    """A logged model of no run, with a file `w`."""
+    model = str(door.post("logged-models", experiment_id="0", name="weights")["model"]["info"]["model_id"])
+    assert door.http.put(f"/mlflow-artifacts/artifacts/models/{model}/w", content=b"w").status_code == 200
+    return model
+
+
+def attempts(door: Door, model: str) -> list[int]:
+    """The statuses of each kind of change."""
+    path, files = f"/mlflow/logged-models/{model}", f"/mlflow-artifacts/artifacts/models/{model}"
+    pair = [{"key": "a", "value": "b"}]
+    answers = [
+        door.http.patch(f"{path}/tags", json={"tags": pair}),
+        door.http.post(f"{path}/params", json={"params": pair}),
+        door.http.patch(path, json={"status": "LOGGED_MODEL_READY"}),
+        door.http.put(f"{files}/more", content=b"more"),
+        door.http.delete(f"{files}/more"),
+    ]
+    return [one.status_code for one in answers]

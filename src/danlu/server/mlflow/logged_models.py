@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from danlu.auth import rights
 from danlu.auth.identity import JobIdentity
 from danlu.errors import InvalidInput, NotAllowed, NotFound
 from danlu.server.mlflow import experiments, runs
@@ -65,11 +66,12 @@ def find(session: Session, caller: Caller, model_id: str) -> LoggedModelRow:
 
 
 def find_to_change(session: Session, caller: Caller, model_id: str) -> LoggedModelRow:
+    """As for its run; without one as for a job."""
     row = find(session, caller, model_id)
     if row.run_id is not None:
         runs.find_to_change(session, caller, row.run_id)
-    elif row.owner_id != actor_of(caller).user_id:
-        raise NotAllowed(f"you may not change {row.id}; ask its owner")
+    elif not rights.can_change_job(actor_of(caller), project_id=row.project_id, owner_id=row.owner_id):
+        raise NotAllowed(f"you may not change {row.id}; ask its owner or an owner of its project")
     return row
 
 
