@@ -50,7 +50,7 @@ def fetch(chunks: Chunks, file: File, folder: Path) -> list[str]:
     return fetch_files(cast(Api, chunks), "v", [file], str(folder), num_parallel=1)
 
 
-@pytest.mark.parametrize("sha256", [None, hashlib.sha256(WHOLE).hexdigest()])
+@pytest.mark.parametrize("sha256", [None, hashlib.sha256(WHOLE).hexdigest()], ids=["format 2", "format 1"])
 def test_one_that_ends_in_the_middle_of_another_does_not_disturb_it(tmp_path: Path, sha256: Optional[str]) -> None:
     slow_has_begun, fast_has_ended = threading.Event(), threading.Event()
 
