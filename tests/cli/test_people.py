@@ -57,7 +57,7 @@ def test_from_registering_to_a_job_in_a_project(
     job = parsed(danlu("run", "--project", "vision", "--json", "--", "true"))
     assert job["project"] == "vision"
     refused = danlu("users", "invite", "bob")
-    assert (refused.code, refused.err) == (1, "danlu: this is for admins\n")
+    assert (refused.code, refused.err) == (1, "danlu: only admins may do this\n")
     events = parsed(danlu("audit", "--project", "vision", "--json"))
     assert [event["action"] for event in events if event["actor"] == "ada"] == ["job.submit"]
     typed("a good password\na new password\n")
@@ -155,5 +155,5 @@ def test_an_invitation_is_made_listed_accepted_and_the_default_project_stays(
     assert danlu("projects", "default").out == "home\n"
     assert "  default  home\n" in danlu("whoami").out
     refused = danlu("projects", "default", "lab")
-    told = "danlu: you may look at project 'lab' but not add to it; ask an owner of it\n"
+    told = "danlu: you may view project 'lab' but not add to it; ask an owner of it\n"
     assert (refused.code, refused.err) == (1, told)

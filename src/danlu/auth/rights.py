@@ -12,7 +12,7 @@ from danlu.spec.paths import StorePath, parse_store_path
 _WRITERS = {Role.OWNER, Role.MEMBER}
 
 
-def check_admin(who: UserIdentity, told: str = "this is for admins") -> None:
+def check_admin(who: UserIdentity, told: str = "only admins may do this") -> None:
     if not who.is_admin:
         raise NotAllowed(told)
 
@@ -138,7 +138,7 @@ def check_write_object(who: Identity, path: StorePath, bucket: Bucket | None) ->
     if bucket is not None and bucket.project_id in actor.archived:
         raise NotAllowed(f"the project of bucket {path.bucket!r} is archived; an owner can bring it back")
     if bucket is None or not can_use_project(actor, bucket.project_id):
-        raise NotAllowed(f"you may look at bucket {path.bucket!r} but not change it; ask an owner of its project")
+        raise NotAllowed(f"you may view bucket {path.bucket!r} but not change it; ask an owner of its project")
 
 
 def check_lasting(who: UserIdentity, what: str) -> None:
@@ -146,7 +146,7 @@ def check_lasting(who: UserIdentity, what: str) -> None:
     if who.key_ends_at is not None:
         raise NotAllowed(
             f"{what} outlives this API key, which expires on {who.key_ends_at:%Y-%m-%d}; sign in, or use a key "
-            "without end"
+            "that does not expire"
         )
 
 

@@ -166,7 +166,7 @@ def _notes(job: JobSpec) -> Iterator[str]:
     if job.max_duration is not None:
         yield f"An attempt that runs for more than {job.max_duration:g} s is ended, and the job fails."
     if job.idle_limit is not None:
-        yield f"It ends when nobody has used it for {job.idle_limit:g} s; its owner gets an alert before."
+        yield f"It ends after {job.idle_limit:g} s without use; its owner gets an alert before that."
     spared = {**dict.fromkeys(MPI_MODES, "mpirun and its daemons"), LaunchMode.RAY: "Ray's daemons"}.get(job.launch)
     but_for = f", but for {spared}," if spared else ""
     yield f"When it is stopped, all its processes{but_for} get SIGTERM, and SIGKILL {job.grace:g} s later."

@@ -52,7 +52,7 @@ TOLD = {
     "MASTER_ADDR": Told("where rank 0 is", "PyTorch"),
     "MASTER_PORT": Told("a port there that is free", "PyTorch"),
     "DANLU_HOSTFILE": Told("the file that names all tasks with their slots", DANLU),
-    "OMPI_ALLOW_RUN_AS_ROOT": Told("lets mpirun run as root, who in a job is nobody outside of it", _OPEN_MPI),
+    "OMPI_ALLOW_RUN_AS_ROOT": Told("allows mpirun to run as root, which has no rights outside the job", _OPEN_MPI),
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": Told("the second half of that", _OPEN_MPI),
     "OMPI_MCA_hwloc_base_binding_policy": Told("ranks are not bound to cores, which jobs share", _OPEN_MPI),
     "OMPI_MCA_oob_tcp_if_include": Told("the network interface that the tasks' addresses are on", _OPEN_MPI),

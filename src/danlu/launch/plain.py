@@ -64,7 +64,7 @@ TOLD = {
     "DANLU_CODE_DIR": Told("the code folder, in which the command is started", DANLU),
     "DANLU_OUTPUT_DIR": Told("what is written here is uploaded while the command runs", DANLU),
     "DANLU_CHECKPOINT_DIR": Told("what is saved here is here again in the job's next attempt", DANLU),
-    "DANLU_STOP_FILE": Told("appears when the task is told to end; danlu.preempted() looks for it", DANLU),
+    "DANLU_STOP_FILE": Told("a file that appears when the task should end; danlu.preempted() checks for it", DANLU),
     "DANLU_MODEL_DIR": Told("what is written here is uploaded after the command's end", DANLU),
     "DANLU_RUNS_DIR": Told("journals of runs: brought to the server while the command runs", DANLU),
     "DANLU_HYPERPARAMETERS": Told("the file with the job's hyperparameters, as JSON", DANLU),

@@ -55,7 +55,7 @@ fi
 command -v -- "$1" >/dev/null || refuse "$1: command not found"
 exec "$@"
 """
-FILES = {"sudo": "stands in for sudo: runs the command as it is, since a job has nobody else to become"}
+FILES = {"sudo": "stands in for sudo: runs the command as it is, because a job cannot switch to another user"}
 
 
 def path(layout: Layout) -> str:

@@ -92,7 +92,7 @@ def place(cursor: str | None) -> str:
 
 
 def check_admin(who: UserIdentity, noun: str) -> None:
-    rights.check_admin(who, f"{noun}s are for admins to change; ask one")
+    rights.check_admin(who, f"{noun}s may be changed by admins only; ask one")
 
 
 def settled(session: Session, spec: JobSpec, currency: str) -> tuple[JobSpec, Terms | None]:

@@ -79,7 +79,7 @@ CurrentIdentity = Annotated[Identity, Depends(_identity)]
 
 async def _user(who: CurrentIdentity) -> UserIdentity:
     if isinstance(who, JobIdentity):
-        raise NotAllowed(f"this is for people; {who.job_id} is a job, and no access of a job allows it")
+        raise NotAllowed(f"only users may do this; {who.job_id} is a job, and no `access` setting of a job allows it")
     return who
 
 

@@ -68,7 +68,7 @@ def cli_form(request: Request, state: State) -> HTMLResponse:
     return page(
         f'<form method="post" action="/signin/cli"><input type="hidden" name="csrf" value="{escape(csrf)}">'
         f"<p>You are signed in as <b>{escape(who.name)}</b>.</p>"
-        "<button>Make a link for the command line</button></form>"
+        "<button>Create a sign-in link for the command line</button></form>"
     )
 
 

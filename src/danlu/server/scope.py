@@ -33,7 +33,7 @@ def find_project_to_own(session: Session, who: UserIdentity, name: str) -> Proje
     """The project with this name, if the user may manage it."""
     row = find_project(session, who, name)
     if not rights.can_own_project(who, row.id):
-        raise NotAllowed(f"this is for owners of project {name!r} and for admins")
+        raise NotAllowed(f"only owners of project {name!r} and admins may do this")
     return row
 
 
@@ -48,13 +48,10 @@ def project_to_use(session: Session, who: UserIdentity, name: str | None = None)
     if who.default_project is None:
         raise NotAllowed(f"you have no default project; {_choose(session, who)}")
     row = projects.get_project(session, who.default_project)
-    if row is None or not rights.can_use_project(who, row.id):
-        told = (
-            "is gone"
-            if row is None or not rights.can_see_project(who, row.id)
-            else f"{row.name!r} is not for you to use"
-        )
-        raise NotAllowed(f"your default project {told}; {_choose(session, who)}")
+    if row is None or not rights.can_see_project(who, row.id):
+        raise NotAllowed(f"your default project was deleted, or you left it; {_choose(session, who)}")
+    if not rights.can_use_project(who, row.id):
+        raise NotAllowed(f"you may not add to your default project {row.name!r}; {_choose(session, who)}")
     return row.id
 
 
@@ -71,5 +68,5 @@ def _named_to_use(session: Session, who: UserIdentity, name: str) -> int:
     if row.id in who.archived:
         raise NotAllowed(f"project {name!r} is archived; an owner can bring it back: danlu projects unarchive {name}")
     if not rights.can_use_project(who, row.id):
-        raise NotAllowed(f"you may look at project {name!r} but not add to it; ask an owner of it")
+        raise NotAllowed(f"you may view project {name!r} but not add to it; ask an owner of it")
     return row.id

@@ -36,7 +36,7 @@ class TestStrangers:
     def test_a_long_body_is_refused_before_it_comes(self, scene: Scene, path: str) -> None:
         with scene.raw() as stranger:
             status, _, body = stranger.ask("POST", path, Content_Length=str(HUGE)).answer()
-            told = "the body is too large: expected at most 65536 bytes (64.0 KiB) from somebody who is not signed in"
+            told = "the body is too large: expected at most 65536 bytes (64.0 KiB) without credentials"
             assert (status, body["error"], body["message"]) == (413, "TooLarge", told)
             scene.bob_works()
 

@@ -111,7 +111,7 @@ class TestWithoutAccess:
     def test_it_is_told_what_it_would_need(self, token: Api, method: str, path: str, body: Any) -> None:
         status, message = told(token(method, path, json=body))
         assert status == 403
-        assert "in its job file" in message or "this is for people" in message
+        assert "in its job file" in message or "only users may do this" in message
 
     def test_neither_data_nor_runs_of_its_own_project(self, sides: Sides, token: Api) -> None:
         assert make_run(sides.ada).status_code == 201
@@ -228,7 +228,7 @@ class TestActing:
     def test_no_shell_not_even_its_owners(self, sides: Sides, token: Api) -> None:
         other = sides.started("ada")
         status, message = told(token("POST", f"/jobs/{other}/terminals", json={}))
-        assert (status, message.startswith("this is for people")) == (403, True)
+        assert (status, message.startswith("only users may do this")) == (403, True)
 
     @pytest.mark.parametrize(
         ("method", "path", "body"),

@@ -97,7 +97,7 @@ def limit_of(method: str, path: str, most_bytes: int) -> BodyLimit:
 
 def too_large(most_bytes: int, *, is_stranger: bool) -> TooLarge:
     told = f"the body is too large: expected at most {most_bytes} bytes ({show_size(most_bytes)})"
-    return TooLarge(f"{told} from somebody who is not signed in" if is_stranger else told)
+    return TooLarge(f"{told} without credentials" if is_stranger else told)
 
 
 class Memory:

@@ -163,7 +163,7 @@ def change_artifact(
 ) -> ArtifactRow:
     row = find_artifact(session, who, name, project)
     if not rights.can_use_project(who, row.project_id):
-        raise NotAllowed(f"you may look at {name!r} but not change it; ask an owner of its project")
+        raise NotAllowed(f"you may view {name!r} but not change it; ask an owner of its project")
     row.labels = row.labels if body.labels is None else clean(body.labels)
     row.description = row.description if body.description is None else clean(body.description)
     record_action(session, who, Action.ARTIFACT_CHANGE, f"artifact/{name}", at=state.now(), project_id=row.project_id)

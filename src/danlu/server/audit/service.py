@@ -81,7 +81,7 @@ def visible(session: Session, who: UserIdentity, project: str | None) -> list[in
         return None
     owned = [project_id for project_id in who.roles if rights.can_own_project(who, project_id)]
     if not owned:
-        raise NotAllowed("the audit log is for project owners and admins")
+        raise NotAllowed("only project owners and admins may read the audit log")
     return owned
 
 

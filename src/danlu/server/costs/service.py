@@ -29,7 +29,7 @@ class _Sum:
 
 def costs_between(session: Session, who: UserIdentity, since: datetime | None, until: datetime) -> CostsOut:
     """Costs of what was held between two moments, by project and user. For admins."""
-    rights.check_admin(who, "costs of all projects are for admins to see; `danlu ps` shows those of your jobs")
+    rights.check_admin(who, "only admins may see the costs of all projects; `danlu ps` shows those of your jobs")
     if since is not None and since >= until:
         raise bad_field("since", f"expected a moment before {until.isoformat()}, got {since.isoformat()}")
     sums: dict[tuple[int, int, str], _Sum] = {}

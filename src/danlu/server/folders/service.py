@@ -68,7 +68,7 @@ def need_folder(session: Session, state: ServerState, project_id: int, path: str
     `may_make` is false."""
     folder = folder_in("folder", path)
     if not may_make and not run_folders.exists(session, project_id, folder):
-        raise bad_field("folder", f"there is no folder {folder!r}; make it first, or say make_folder")
+        raise bad_field("folder", f"there is no folder {folder!r}; create it first, or pass make_folder")
     run_folders.make(session, project_id, folder, state.now())
     return folder
 

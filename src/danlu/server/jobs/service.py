@@ -261,7 +261,7 @@ def start_again(session: Session, state: ServerState, who: UserIdentity, job: st
         num_retries=0,
     )
     if not moved:
-        raise WrongState(f"{row.id} changed a moment ago; look at it and try again")
+        raise WrongState(f"{row.id} was changed by another request; check its state and try again")
     jobs.add_event(session, row.id, row.attempt, kind="submitted", message=say("restarted_by", who=_told(who)), at=now)
     _record(session, state, who, Action.JOB_START, row)
     jobs.reload(session, row)

@@ -214,7 +214,7 @@ def _check_use(caller: Caller, row: ExperimentRow) -> None:
 def check_project(caller: Caller, project_id: int) -> None:
     actor = rights.actor_of(caller.who)
     if actor is None or not rights.can_use_project(actor, project_id):
-        raise NotAllowed("you may look at this project but not add to it; ask an owner of it")
+        raise NotAllowed("you may view this project but not add to it; ask an owner of it")
 
 
 def _check_change(session: Session, caller: Caller, row: ExperimentRow) -> None:

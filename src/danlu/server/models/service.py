@@ -228,7 +228,7 @@ def _own_files(session: Session, who: UserIdentity, model: ModelRow, row: ModelV
 
 def _check_use(who: UserIdentity, row: ModelRow) -> None:
     if not rights.can_use_project(who, row.project_id):
-        raise NotAllowed(f"you may look at {row.name!r} but not change it; ask an owner of its project")
+        raise NotAllowed(f"you may view {row.name!r} but not change it; ask an owner of its project")
 
 
 def _model(session: Session, row: ModelVersionRow) -> ModelRow:

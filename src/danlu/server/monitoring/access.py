@@ -17,14 +17,15 @@ def check_scraper(settings: ServerSettings, authorization: str, who: object) -> 
         try:
             token = settings.metrics_token_file.expanduser().read_text().strip()
         except OSError as error:
-            raise NotAllowed(f"metrics_token_file cannot be read ({error.strerror}); nobody is let in by it") from error
+            told = f"metrics_token_file cannot be read ({error.strerror}); check its path and permissions"
+            raise NotAllowed(told) from error
         if token and secrets.same(token, given.strip()):
             return
     if isinstance(who, UserIdentity) and who.job is None:
-        rights.check_admin(who, f"metrics are for admins; {_HINT}")
+        rights.check_admin(who, f"only admins may read metrics; {_HINT}")
         return
     if isinstance(who, DanluError):
         raise who
     if who is None:
         raise NotSignedIn(f"metrics need credentials; {_HINT}")
-    raise NotAllowed(f"metrics are for people and for Prometheus; {_HINT}")
+    raise NotAllowed(f"a job may not read metrics; {_HINT}")

@@ -104,7 +104,7 @@ def _moment(at: float) -> datetime:
 
 
 def _check(session: Session, who: UserIdentity, name: str) -> None:
-    rights.check_admin(who, "draining and opening nodes is for admins")
+    rights.check_admin(who, "only admins may drain nodes and resume scheduling on them")
     if name not in {row.name for row in nodes.list_nodes(session)}:
         raise NotFound(f"no node {name!r}; `danlu nodes` shows which there are")
 

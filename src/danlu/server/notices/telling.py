@@ -143,8 +143,8 @@ def _subject(told: Told) -> str:
         EventKind.JOB_SUCCEEDED: "succeeded",
         EventKind.JOB_FAILED: "failed",
         EventKind.JOB_STOPPED: "was stopped",
-        EventKind.ALERT_OPENED: "needs a look",
-        EventKind.ALERT_CLOSED: "is well again",
+        EventKind.ALERT_OPENED: "needs attention",
+        EventKind.ALERT_CLOSED: "has recovered",
         EventKind.RUN_ALERT: "has an alert",
     }
     about = told.run.name if told.run is not None else "the platform" if told.job is None else told.job.name

@@ -88,7 +88,7 @@ class Teller:
             try:
                 work()
             except DanluError as error:
-                log.warning("telling people is tried again in a moment: %s", error)
+                log.warning("notices failed, retrying later: %s", error)
             except Exception:
                 # a bug must not end the thread: no notices would be sent any more
-                log.exception("telling people met an unknown error, and goes on")
+                log.exception("unexpected error while sending notices; it continues")

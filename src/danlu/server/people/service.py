@@ -136,7 +136,7 @@ def list_keys(session: Session, who: UserIdentity, user: str | None, *, after: s
     """The user's own keys; admins may name another user."""
     of = who.user_id
     if user is not None and user != who.name:
-        rights.check_admin(who, "other people's API keys are for admins to see")
+        rights.check_admin(who, "only admins may list the API keys of other users")
         found = people.user_by_name(session, user)
         if found is None:
             raise NotFound(f"no user {user!r}; `danlu users ls` lists them")

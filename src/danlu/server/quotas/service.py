@@ -35,10 +35,10 @@ def put(session: Session, who: UserIdentity, project: str, wanted: SetQuotas, no
     project_id = find_project(session, who, project).id
     if wanted.project is not None:
         rights.check_admin(
-            who, f"the quota of project {project!r} is for an admin to set; owners set those of its users"
+            who, f"only admins may set the quota of project {project!r}; its owners set those of its users"
         )
     if not rights.can_own_project(who, project_id):
-        raise NotAllowed(f"quotas in project {project!r} are for its owners to set; ask one of them")
+        raise NotAllowed(f"only owners of project {project!r} may set its quotas; ask one of them")
     changes = {}
     members = {member.name: member.user_id for member in projects.members(session, project_id)}
     if wanted.project is not None:

@@ -235,7 +235,7 @@ def _make_room(
 ) -> RunRow | None:
     """Prepare the folder for a run of this name; return an existing run if that is to be used instead."""
     if not body.make_folder and not run_folders.exists(session, project_id, folder):
-        raise bad_field("folder", f"there is no folder {folder!r}; make it first, or say make_folder")
+        raise bad_field("folder", f"there is no folder {folder!r}; create it first, or pass make_folder")
     before = runs.in_folder(session, project_id, folder, body.name) if body.conflict is not OnConflict.NEW else ()
     if before and body.conflict is OnConflict.ERROR:
         raise AlreadyExists(f"{folder or 'the top folder'} has a run named {body.name!r} already: {before[-1].id}")

@@ -46,7 +46,7 @@ def list_registrations(session: Session, who: UserIdentity, *, after: str, limit
 
 def approve(session: Session, state: ServerState, who: UserIdentity, registration_id: str, body: Approve) -> UserOut:
     rights.check_admin(who)
-    rights.check_lasting(who, "approving a registration")
+    rights.check_lasting(who, "an approved account")
     row, now = _find(session, registration_id), state.now()
     if body.link is not None:
         return _link(session, state, who, row, body.link)

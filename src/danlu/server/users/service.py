@@ -72,9 +72,9 @@ def change(session: Session, state: ServerState, who: UserIdentity, name: str, b
     """Change one's own full name and e-mail address; admins change those of all users, and who is an admin."""
     user = find(session, who, name)
     if not who.is_admin and (user.id != who.user_id or body.is_admin is not None):
-        raise NotAllowed("you may change your own full name and mail address; the rest is for admins")
+        raise NotAllowed("you may change your own full name and mail address; only admins may change the rest")
     if body.is_admin is True and not user.is_admin:
-        rights.check_lasting(who, "making somebody an admin")
+        rights.check_lasting(who, "an admin account")
     if body.is_admin is False and user.is_admin:
         _check_another_admin(session, user)
     changes = body.model_dump(exclude_none=True)

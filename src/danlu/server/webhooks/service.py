@@ -89,7 +89,7 @@ def list_deliveries(
 
 def _project(session: Session, who: UserIdentity, body: AddWebhook) -> int | None:
     if body.scope is HookScope.ALL:
-        rights.check_admin(who, "webhooks for all events are for admins")
+        rights.check_admin(who, "only admins may have webhooks for all events")
     if (body.scope is HookScope.PROJECT) != (body.project is not None):
         told = "expected the name of a project with the scope `project`, and none with others"
         raise InvalidInput(f"project: {told}", fields={"project": told})

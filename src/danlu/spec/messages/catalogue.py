@@ -21,6 +21,7 @@ from danlu.spec.messages.node_texts import NODE_TEXTS
 from danlu.spec.messages.page_texts import BENCH_PROBLEMS, PAGE_TEXTS, RUN_ENDS
 from danlu.spec.messages.plan_texts import PLAN_TEXTS
 from danlu.spec.messages.reasons_zh import REASONS
+from danlu.spec.messages.right_errors import RIGHT_ERRORS
 from danlu.spec.messages.value_texts import VALUE_TEXTS
 from danlu.spec.messages.variable_texts import VARIABLE_TEXTS
 from danlu.spec.messages.words_zh import AMOUNTS, PHRASES, WORDS
@@ -236,6 +237,9 @@ EARLIER = {
     "pause asked for by {who}": "pause_asked_by",
     "resume asked for by {who}": "resume_asked_by",
     "{path}: its chunks are right, and the whole of them is not; it was sent while it changed": "changed_while_sent",
+    "there is no folder {name}; make it first, or say make_folder": "no_folder_yet",
+    "lets mpirun run as root, who in a job is nobody outside of it": "var_as_root",
+    "appears when the task is told to end; danlu.preempted() looks for it": "var_stop_file",
     "No node is reachable.": "reason:no_nodes",
     "The node is unreachable. The job is kept, because it may still be running.": "reason:unreachable",
     "The command succeeded on every node.": "reason:done",
@@ -246,7 +250,7 @@ EARLIER = {
 }
 """Texts that rows of earlier versions have."""
 
-FAILURES = {**ERRORS, **DATA_ERRORS}
+FAILURES = {**ERRORS, **RIGHT_ERRORS, **DATA_ERRORS}
 """What is told outside of fields. It is looked for in failures only: a log line may read alike."""
 
 TEXTS = {**MESSAGES, **FAILURES, **BENCH_PROBLEMS}

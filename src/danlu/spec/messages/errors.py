@@ -65,62 +65,6 @@ ERRORS: dict[str, tuple[str, str]] = {
         "requests of a browser that change something carry the header {header}",
         "浏览器的修改请求必须带有请求头 {header}",
     ),
-    "for_admins": ("this is for admins", "仅管理员可用"),
-    "for_people": (
-        "this is for people; {job} is a job, and no access of a job allows it",
-        "仅用户可用；{job} 是任务，任务的任何访问权限都不允许此操作",
-    ),
-    "access_needs": (
-        "{job} has `access: {access}`: it reads its inputs, writes its output and records its own runs and artifacts; "
-        "this needs `access: {least}` in its job file",
-        "{job} 的访问权限为 `access: {access}`，只能读取输入、写入输出并记录自己的运行和制品；"
-        "此操作需要在任务文件中设置 `access: {least}`",
-    ),
-    "for_owners_and_admins": (
-        "this is for owners of project {project} and for admins",
-        "仅项目 {project} 的所有者和管理员可用",
-    ),
-    "audit_for": ("the audit log is for project owners and admins", "审计日志仅项目所有者和管理员可见"),
-    "audit_of_project": (
-        "only owners of {project} and admins may read its audit log",
-        "{project} 的更改记录仅其所有者和管理员可见",
-    ),
-    "quotas_for_owners": (
-        "quotas in project {project} are for its owners to set; ask one of them",
-        "项目 {project} 的配额由其所有者设置；请联系所有者",
-    ),
-    "own_profile_only": (
-        "you may change your own full name and mail address; the rest is for admins",
-        "您只能修改自己的姓名和邮箱；其他内容由管理员修改",
-    ),
-    "not_yours_to_change": (
-        "you may not change {what}; ask its owner or an owner of its project",
-        "您无权修改 {what}；请联系其所有者或项目所有者",
-    ),
-    "not_yours_to_delete": (
-        "you may not delete {what}; ask its owner or an owner of its project",
-        "您无权删除 {what}；请联系其所有者或项目所有者",
-    ),
-    "not_yours_to_delete_project": (
-        "you may not delete {what}; ask an owner of its project",
-        "您无权删除 {what}；请联系项目所有者",
-    ),
-    "look_not_change": (
-        "you may look at {what} but not change it; ask an owner of its project",
-        "您可以查看 {what}，但无权修改；请联系项目所有者",
-    ),
-    "look_not_add": (
-        "you may look at project {project} but not add to it; ask an owner of it",
-        "您可以查看项目 {project}，但无权添加内容；请联系项目所有者",
-    ),
-    "no_access_any_more": (
-        "you don't have access to this endpoint; open it again with `danlu open` or in the console",
-        "您没有访问权限，或权限已失效；请用 `danlu open` 或控制台打开此访问入口",
-    ),
-    "outlives_key": (
-        "{what} outlives this API key, which expires on {when}; sign in, or use a key without end",
-        "{what} 的有效期超过此 API 密钥（{when} 过期）；请登录，或使用永久有效的密钥",
-    ),
     # users and projects
     "name_taken": ("the name {name} is taken; choose another", "名称 {name} 已被占用；请另选一个"),
     "name_taken_approve": (
@@ -175,7 +119,14 @@ ERRORS: dict[str, tuple[str, str]] = {
         "存储桶 {bucket} 所属的项目已归档；所有者可以恢复",
     ),
     "no_default_project": ("you have no default project; {inner}", "您没有默认项目；{inner}"),
-    "default_project_gone": ("your default project {told}; {inner}", "您的默认项目{told}；{inner}"),
+    "default_project_gone": (
+        "your default project was deleted, or you left it; {inner}",
+        "您的默认项目已被删除，或您已不是其成员；{inner}",
+    ),
+    "default_project_closed": (
+        "you may not add to your default project {project}; {inner}",
+        "您无权向默认项目 {project} 添加内容；{inner}",
+    ),
     "no_usable_project": (
         "you are a member of no project that you may add to; ask an owner of one to invite you",
         "您不属于任何可以添加内容的项目；请联系项目所有者邀请您",
@@ -267,7 +218,7 @@ ERRORS: dict[str, tuple[str, str]] = {
         "{job} 的状态为“{state}”；只有已结束的任务可以重新运行",
     ),
     "changed_a_moment_ago": (
-        "{job} changed a moment ago; look at it and try again",
+        "{job} was changed by another request; check its state and try again",
         "{job} 刚刚发生变化；请查看后重试",
     ),
     "stop_first": (

@@ -266,7 +266,7 @@ VALUE_TEXTS: dict[str, tuple[str, str]] = {
         "项目没有可存放模型的存储桶；可用 `danlu store mb` 新建",
     ),
     "no_folder_yet": (
-        "there is no folder {name}; make it first, or say make_folder",
+        "there is no folder {name}; create it first, or pass make_folder",
         "没有文件夹 {name}；请先新建，或使用 make_folder",
     ),
     "not_a_resource": (

@@ -146,7 +146,7 @@ VARIABLE_TEXTS: dict[str, tuple[str, str]] = {
     "var_hostfile": ("the file that names all tasks with their slots", "列出全部实例及其进程槽位的文件"),
     "var_hostfile_default": ("the hostfile, for an mpirun without -H", "mpirun 未指定 -H 时使用的 hostfile"),
     "var_as_root": (
-        "lets mpirun run as root, who in a job is nobody outside of it",
+        "allows mpirun to run as root, which has no rights outside the job",
         "允许 mpirun 以 root 运行；任务中的 root 在任务之外没有权限",
     ),
     "var_as_root_too": ("the second half of that", "与上一项配合使用"),
@@ -191,7 +191,7 @@ VARIABLE_TEXTS: dict[str, tuple[str, str]] = {
         "保存任务超参数的文件（JSON）",
     ),
     "var_stop_file": (
-        "appears when the task is told to end; danlu.preempted() looks for it",
+        "a file that appears when the task should end; danlu.preempted() checks for it",
         "实例被要求结束时出现的文件；danlu.preempted() 会检查它",
     ),
     "var_token": ("the attempt's own credentials, valid until its end", "本次运行的令牌文件，运行结束后失效"),
