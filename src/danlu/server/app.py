@@ -12,7 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 import danlu
 from danlu.scheduler.loop import Scheduler
 from danlu.server import failures, pages
-from danlu.server.admission.middleware import Admission
+from danlu.server.admission.middleware import Admission, Limits
 from danlu.server.alerts.routes import router as alerts_router
 from danlu.server.artifacts.routes import router as artifacts_router
 from danlu.server.audit.routes import router as audit_router
@@ -151,11 +151,12 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
     app.state.danlu = state
     app.state.streams = Hub(state)
     failures.install(app)
-    app.add_middleware(Admission, state=state)
+    limits = Limits.of(state.settings)
+    app.add_middleware(Admission, state=state, limits=limits)
     app.add_middleware(KnownHosts, host=state.settings.host, public_url=state.settings.public_url)
+    if state.settings.tencent_door:  # outside of the known hosts: its requests name hosts of the storage
+        app.add_middleware(Door, state=state, actions=load_actions(), limits=limits)
     app.add_middleware(Measured, instruments=state.instruments)
-    if state.settings.tencent_door:
-        app.add_middleware(Door, state=state, actions=load_actions())
     for router in ROUTERS:  # one by one: FastAPI processes every route of a nested router again
         app.include_router(router, prefix=PREFIX)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
+from typing import NamedTuple
 
 from fastapi.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
@@ -33,6 +34,7 @@ from danlu.server.admission.turns import STRANGER, Turn, Turns
 from danlu.server.bodies.receiving import announced_bytes
 from danlu.server.failures import answer_to
 from danlu.server.identity import COOKIE, WHO, identify, person_of, sender_of
+from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
 
 MAX_KNOWN = 10_000
@@ -43,13 +45,29 @@ REFUSED_SECONDS = 1.0
 """A client that is rejected with 429 gets the response after this delay, so that it cannot retry at once."""
 
 
+class Limits(NamedTuple):
+    """What all requests of a server share, also those that another middleware answers."""
+
+    turns: Turns
+    memory: Memory
+
+    @classmethod
+    def of(cls, settings: ServerSettings) -> Limits:
+        return cls(Turns(), Memory(settings.max_uploads_per_person * UPLOAD_BYTES))
+
+
+def address_of(scope: Scope) -> str:
+    """The name under which turns and memory of an unauthenticated client are counted."""
+    client = scope.get("client")
+    return f"{STRANGER}{network_of(client[0]) if client else ''}"
+
+
 class Admission:
     """ASGI middleware."""
 
-    def __init__(self, app: ASGIApp, state: ServerState) -> None:
+    def __init__(self, app: ASGIApp, state: ServerState, limits: Limits) -> None:
         self._app, self._state = app, state
-        self._turns = Turns()
-        self._memory = Memory(state.settings.max_uploads_per_person * UPLOAD_BYTES)
+        self._turns, self._memory = limits
         self._known: OrderedDict[str, str] = OrderedDict()
         """Digest of credentials -> name of the user who last used them."""
 
@@ -110,12 +128,10 @@ class _Request:
 
     async def _find_out(self) -> Identity | None:
         """Take a turn and authenticate. An error is kept in the scope: only routes that need an identity raise it."""
-        client = self._scope.get("client")
-        address = f"{STRANGER}{network_of(client[0]) if client else ''}"
         given = self._headers.get("authorization") or HTTPConnection(self._scope).cookies.get(COOKIE)
         known = self._admission._known
         digest = hashlib.sha256(given.encode(errors="replace")).hexdigest() if given else ""
-        self._person = known.get(digest, address)
+        self._person = known.get(digest) or address_of(self._scope)
         self._turn = await self._admission._turns.take(self._person)
         if not given:
             return None

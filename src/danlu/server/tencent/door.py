@@ -6,6 +6,8 @@ import json
 import logging
 import re
 import uuid
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -18,6 +20,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from danlu.auth import secrets, signatures
 from danlu.auth.signatures import CosClaim, StoreRequest, Tc3Claim
 from danlu.errors import DanluError
+from danlu.server.admission.bodies import STRANGER_BYTES, BodyLimit
+from danlu.server.admission.middleware import Limits, address_of
+from danlu.server.bodies.receiving import announced_bytes
 from danlu.server.state import ServerState
 from danlu.server.tencent import cos
 from danlu.server.tencent.actions import ActionPool, Actions, error
@@ -34,6 +39,13 @@ SKEW_SECONDS = 300
 BEFORE_SECONDS = 60
 """The storage's SDK lets a signature begin this long before it was created."""
 
+MAX_HOST_CHARS = 253
+"""Limit of a host name in DNS."""
+
+MAX_NAMES = 100
+"""Headers or parameters that a signature names, and parameters of a request. The SDKs name about ten. Checking costs
+their product, and whoever asks for it is unknown."""
+
 _STORE_HOST = re.compile(r"(?:(?P<bucket>[a-z0-9.-]+)\.)?(?:service\.)?cos(?:-internal)?\.[a-z0-9.-]+", re.ASCII)
 _STORE_DOMAINS = (".myqcloud.com", ".tencentcos.cn")
 HOW_TO_SIGN = "make a key that signs: danlu keys new --signs"
@@ -47,11 +59,21 @@ class Refused(Exception):
         self.code, self.message = code, message
 
 
-class Door:
-    """ASGI middleware before all others. Requests of other clients are passed on."""
+class _Route(NamedTuple):
+    """What a request is counted as; other requests have a route of the application there."""
 
-    def __init__(self, app: ASGIApp, state: ServerState, actions: Actions) -> None:
-        self._app, self._state = app, state
+    path: str
+
+
+class Door:
+    """ASGI middleware outside of admission. Requests of other clients are passed on.
+
+    Whoever sends a request is unknown until its signature is checked: up to there it has the turns and the memory of an
+    unauthenticated client. What it leads to is a request with a key, which admission limits as any other.
+    """
+
+    def __init__(self, app: ASGIApp, state: ServerState, actions: Actions, limits: Limits) -> None:
+        self._app, self._state, self._limits = app, state, limits
         self._pool = ActionPool(actions, url=state.settings.url)
         keep = 2.0 * SKEW_SECONDS + BEFORE_SECONDS
         self._seen = Seen(lambda: state.now().timestamp(), keep_seconds=keep)
@@ -67,6 +89,7 @@ class Door:
         elif _hostname(host).endswith(_STORE_DOMAINS):
             await self._store(scope, receive, send=send, path=path)
         elif path.rstrip("/") == PREFIX or (path == "/" and "x-tc-action" in headers):
+            scope["route"] = _Route(PREFIX)
             await JSONResponse({"Response": await self._action(scope, receive)})(scope, receive, send)
         else:
             await self._app(scope, receive, send)
@@ -95,9 +118,11 @@ class Door:
         if claim is None:
             told = "expected Authorization: TC3-HMAC-SHA256 with content-type and host signed"
             raise Refused("AuthFailure.InvalidAuthorization", told)
+        _check_names(claim.headers)
         timestamp = self._timestamp(claim, headers.get("x-tc-timestamp", ""))
-        secret = await run_in_threadpool(self._secret, claim.key)
-        body = await _body(receive, self._state.settings.max_body_bytes)
+        secret = await self._secret(scope, claim.key)
+        async with self._room(scope, headers):
+            body = await _body(receive, self._state.settings.max_body_bytes)
         expected = signatures.tc3_signature(secret, claim, timestamp=timestamp, headers=headers, body=body)
         if not secrets.same(expected, claim.signature):
             raise Refused("AuthFailure.SignatureFailure", "the signature is not that of this request and key")
@@ -129,9 +154,9 @@ class Door:
 
     async def _store(self, scope: Scope, receive: Receive, *, send: Send, path: str) -> None:
         """Answer a request to the object storage."""
-        found = _STORE_HOST.fullmatch(_hostname(Headers(scope=scope).get("host", "")))
-        bucket = (found["bucket"] or "") if found is not None else ""
-        asked = _Asked(scope["method"], bucket if bucket != "service" else "", path.lstrip("/"))
+        scope["route"] = _Route(STORE_PREFIX)
+        bucket = _bucket_of(_hostname(Headers(scope=scope).get("host", "")))
+        asked = _Asked(scope["method"], bucket, path.lstrip("/"))
         try:
             await cos.answer(await self._cos(scope, asked, path=path), receive, send=send)
         except Refused as refusal:
@@ -144,12 +169,15 @@ class Door:
         claim = signatures.parse_cos(headers.get("authorization", ""))
         if claim is None:
             raise Refused("AccessDenied", "expected Authorization: q-sign-algorithm=sha1 with host among its headers")
+        if len(_hostname(headers.get("host", ""))) > MAX_HOST_CHARS:
+            raise Refused("AccessDenied", f"host: expected at most {MAX_HOST_CHARS} characters")
         self._check_time(claim)
         query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        _check_names(claim.headers, claim.query, [name for name, _ in query])
         request = StoreRequest(asked.method, path, query, headers)
         if asked.bucket and (left := signatures.unsigned_query(claim, request)):
             raise Refused("AccessDenied", f"the signature does not cover {', '.join(left)}")
-        secret = await run_in_threadpool(self._secret, claim.key)
+        secret = await self._secret(scope, claim.key)
         if not any(
             secrets.same(signatures.cos_signature(secret, claim, request=one), claim.signature)
             for one in _with_hosts(request)
@@ -171,7 +199,25 @@ class Door:
         if now > min(claim.ends_at, claim.begins_at + BEFORE_SECONDS + SKEW_SECONDS):
             raise Refused("RequestTimeTooSkewed", "the signature has expired; is the clock right?")
 
-    def _secret(self, key: str) -> str:
+    async def _secret(self, scope: Scope, key: str) -> str:
+        async with self._limits.turns.turn(address_of(scope)):
+            return await run_in_threadpool(self._find_secret, key)
+
+    @asynccontextmanager
+    async def _room(self, scope: Scope, headers: Headers) -> AsyncIterator[None]:
+        """Memory for the body of a request that nobody has signed, for all that is known."""
+        announced = announced_bytes(headers)
+        size = BodyLimit(self._state.settings.max_body_bytes).in_memory(announced)
+        if size <= STRANGER_BYTES:
+            yield
+            return
+        await self._limits.memory.reserve(address_of(scope), size)
+        try:
+            yield
+        finally:
+            self._limits.memory.release(address_of(scope), size)
+
+    def _find_secret(self, key: str) -> str:
         """The secret of a key pair, if it is one that signs."""
         key_id = key.removeprefix(secrets.KEY_PREFIX)
         found = self._state.database.read(_key_digest, key_id) if key != key_id else None
@@ -229,6 +275,21 @@ def _with_hosts(request: StoreRequest) -> list[StoreRequest]:
     """The request, and the same with the host as the SDK signs it by default: without the port."""
     name = _hostname(request.headers.get("host", ""))
     return [request, request._replace(headers={**request.headers, "host": name})]
+
+
+def _bucket_of(name: str) -> str:
+    """The bucket that a host name of the storage begins with; empty when there is none."""
+    # the pattern is tried at each dot: a name that fills the head of a request took it many seconds
+    found = _STORE_HOST.fullmatch(name) if len(name) <= MAX_HOST_CHARS else None
+    bucket = (found["bucket"] or "") if found is not None else ""
+    return bucket if bucket != "service" else ""
+
+
+def _check_names(*lists: Sequence[str]) -> None:
+    for names in lists:
+        if len(names) > MAX_NAMES or len(set(names)) < len(names):
+            told = f"expected at most {MAX_NAMES} headers and {MAX_NAMES} parameters, each named once"
+            raise Refused("AuthFailure.InvalidAuthorization", told)
 
 
 def _hostname(host: str) -> str:
