@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -147,6 +148,16 @@ class TestFrameworks:
         assert api.json("GET", "/frameworks/torch-2.13") == changed
         assert api("DELETE", "/frameworks/torch-2.13").status_code == 204
         assert api("DELETE", "/frameworks/torch-2.13").status_code == 404
+
+    def test_the_audit_log_says_that_its_script_changed_and_not_what_it_says(self, api: Api) -> None:
+        made = {**TORCH, "name": "private", "setup": "export TOKEN=hunter2", "env": {"TOKEN": "hunter3"}}
+        api.json("POST", "/frameworks", json=made)
+        api.json("PATCH", "/frameworks/private", json={"setup": "export TOKEN=hunter2 " + "x" * 300})
+        api.json("PATCH", "/frameworks/private", json={"setup": ""})
+        events = api.json("GET", "/audit", params={"object": "framework/private"})["items"]
+        assert "hunter" not in json.dumps(events)
+        assert [event["details"].get("setup_chars") for event in events] == [0, 321, 20]
+        assert events[-1]["details"]["env"] == "TOKEN"
 
     def test_a_job_gets_what_the_name_stands_for_and_shows_what_was_asked(self, world: World, api: Api) -> None:
         api.json("POST", "/frameworks", json=TORCH)

@@ -139,11 +139,14 @@ def _record(
     now: datetime,
     values: dict[str, Any],
 ) -> None:
-    """Record a change, with long values shortened."""
+    """Record a change, with long values shortened. Of a script only its length: it may contain secrets."""
     details = {
         key: value if isinstance(value, (str, int, bool)) and len(str(value)) <= 200 else _brief(value)
         for key, value in values.items()
+        if key != "setup"
     }
+    if "setup" in values:
+        details["setup_chars"] = len(values["setup"] or "")
     record_action(session, who, action, f"{_KINDS[type(thing)].noun}/{thing.name}", at=now, project_id=None, **details)
 
 
