@@ -155,7 +155,7 @@ def wrong_in(texts: list[tuple[str, str]], instead_of: dict[str, str]) -> list[s
 
 def is_earlier(text: str) -> bool:
     """Whether it is here only to recognise what earlier versions have stored."""
-    from danlu.spec.messages.catalogue import EARLIER
+    from danlu.spec.messages.earlier import EARLIER
 
     return text in EARLIER
 

@@ -90,7 +90,7 @@ def test_an_invitation(danlu: Danlu, typed: Callable[[str], None], monkeypatch: 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["users", "show", "nobody"], "no user 'nobody'; `danlu users ls` lists those that you know"),
+        (["users", "show", "nobody"], "no user 'nobody'; `danlu users ls` lists the users that you can see"),
         (["users", "approve", "nobody"], "no pending registration for 'nobody'; `danlu users ls` lists them"),
         (["users", "invite", "Bob"], "name: expected a user name of a lower-case letter and up to 31"),
         (["users", "invite", "bob", "--role", "king"], "role: expected one of member, owner, viewer, got 'king'"),

@@ -116,7 +116,7 @@ def test_a_private_one_is_for_who_shows_a_password(registry: Registry, fetch: Fe
     ("kind", "told"),
     [
         ("no such tag", "404"),
-        ("other machine", "it is not there for"),
+        ("other machine", "it is not available for"),
         ("changed layer", "expected the SHA-256"),
         ("junk", "cannot be unpacked"),
         ("wrong size", "bytes and not 1"),

@@ -21,7 +21,7 @@ RAN = Facts(did_start=True, folder="/work/x")
             Verdict(
                 "failed",
                 "stopped_outside",
-                "the task was told to end by SIGTERM from outside of Danlu, as when a machine shuts down; "
+                "the task received SIGTERM from outside Danlu, for example because the machine shut down; "
                 "the command ended with code 0",
             ),
         ),
@@ -49,8 +49,7 @@ RAN = Facts(did_start=True, folder="/work/x")
             Verdict(
                 "failed",
                 "disk_limit",
-                "a file grew to what a task may hold on the disk (max_disk_bytes: 100); "
-                "the command ended with code 153",
+                "a file reached the disk limit of the task (max_disk_bytes: 100); the command ended with code 153",
             ),
         ),
         (RAN._replace(exit_code=0, exceeded=("disk_limit", "too much")), Verdict("failed", "disk_limit", "too much")),

@@ -115,5 +115,5 @@ def test_the_host_network_is_refused_unless_an_admin_allowed_it(world: World) ->
 
 
 def test_fixed_ports_go_with_the_host_network(world: World) -> None:
-    with pytest.raises(InvalidSpec, match="goes with network: host"):
+    with pytest.raises(InvalidSpec, match="requires network: host"):
         world.submit(ports=[FIXED])

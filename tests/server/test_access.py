@@ -208,7 +208,7 @@ class TestBrowser:
         with world.serving() as url, Api(url) as browser:
             self.sign_in(world, browser)
             world.clock.pass_seconds(15 * 86400)
-            assert browser("GET", "/me").json()["message"] == "the browser session is over; sign in again"
+            assert browser("GET", "/me").json()["message"] == "the browser session has expired; sign in again"
 
     def test_a_password_signs_in(self, world: World, api: Api) -> None:
         assert api("PUT", "/me/password", json={"password": "correct horse"}).status_code == 204

@@ -155,7 +155,7 @@ class TestArchiving:
                 assert told(client("POST", "/jobs", json={"spec": spec})) == (
                     422,
                     "invalid job: project: project 'vision' is archived; "
-                    "an owner can bring it back: danlu projects unarchive vision",
+                    "an owner can restore it: danlu projects unarchive vision",
                 )
             owner.json("PATCH", "/projects/vision", json={"is_archived": False})
             assert owner("PUT", "/buckets/vision/objects/a", content=b"y").status_code == 200
@@ -168,7 +168,7 @@ class TestDeleting:
         assert told(api("DELETE", "/projects/vision")) == (
             409,
             "project 'vision' is not empty: 1 job and bucket vision; delete or move that first, "
-            "or keep it out of the way: danlu projects archive vision",
+            "or archive it: danlu projects archive vision",
         )
         api.json("POST", f"/jobs/{job}/stop")
         world.tick()
@@ -183,7 +183,7 @@ class TestBuckets:
         api("PUT", "/buckets/main/objects/a", content=b"x")
         assert told(api("DELETE", "/buckets/main")) == (
             409,
-            "bucket 'main' is not empty; what is in it: danlu store ls store://main/",
+            "bucket 'main' is not empty; list its objects: danlu store ls store://main/",
         )
         api("DELETE", "/buckets/main/objects/a")
         assert api("DELETE", "/buckets/main").status_code == 204

@@ -47,7 +47,7 @@ OF_PROGRAMS = {
     "{} has `access: {}`, and the account of its owner is disabled",
     "{} is not an input of {}; without `access: read` a job reads those only",
     "{} is not below {}; without `access: owner` a job writes there only",
-    "the id {} is taken; an upload of yours has an id of its own",
+    "the id {} is taken by another upload; use a new id",
     "no artifact {} among what this job reads and made; {}",
     "{} makes folders in its own project only; expected {}, got {}",
     "webhook_networks: {}",

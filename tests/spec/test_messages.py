@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from danlu.spec.messages.catalogue import (
     CAUSES,
-    EARLIER,
     FAILURES,
     MESSAGES,
     Message,
@@ -20,6 +19,7 @@ from danlu.spec.messages.catalogue import (
     recognise_failure,
     say,
 )
+from danlu.spec.messages.earlier import EARLIER
 from danlu.spec.messages.reasons_zh import REASONS
 from danlu.spec.reasons import CATALOGUE
 

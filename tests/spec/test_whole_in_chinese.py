@@ -62,7 +62,7 @@ PUT_TOGETHER = {
     "the task used more than its memory{}, and the kernel ended one of its processes",
     "no node and no flavor has devices of the type {}{}",
     "no node and no flavor has {}:{}{}",
-    "{} grew to what a task may hold on the disk{}{}",
+    "{} reached the disk limit of the task{}{}",
 }
 """Their values are texts of ours, which are looked for here on their own or below."""
 
@@ -178,8 +178,8 @@ def test_what_is_captured_of_a_run_has_names() -> None:
         "rank 0 (worker): the task used more than its memory of 512 MiB, and the kernel ended one of its processes",
         "the task reached its limit of 7 processes and threads, and could not start another",
         "the task used more than its memory, and the kernel ended one of its processes",
-        "the log grew to what a task may hold on the disk; the command ended with code 1",
-        "a file grew to what a task may hold on the disk (max_disk_bytes: 7)",
+        "the log reached the disk limit of the task; the command ended with code 1",
+        "a file reached the disk limit of the task (max_disk_bytes: 7)",
         "it would wait: requests 1 x (npu:4), which is in use",
         "no node and no flavor has npu:910z; nodes and flavors have npu:910b",
         "no node and no flavor has devices of the type 'tpu'; expected gpu:2 or npu:8",
@@ -187,7 +187,7 @@ def test_what_is_captured_of_a_run_has_names() -> None:
         "no room on the disk of /work; the command ended with code 1",
         "the requirements cannot be used: 'a.txt' has more than 1 MiB",
         "train:1 cannot be fetched: a layer has 7 bytes and not 8",
-        "an input arrived damaged: data/a: other bytes arrived than were sent; try again",
+        "an input arrived damaged: data/a: the bytes that arrived differ from those sent; try again",
         "the server could not be reached: 7 (tried for 30 s); the files are kept in /work/7",
         "requests 2 x (npu:4, 8 cpus, 16 GiB) and 1 x (cpu), which is in use; nodes a, b and 3 more are drained: fan",
         "requests 2 x (npu:4), which is in use or free only in parts of different rings; node a is drained: fan",

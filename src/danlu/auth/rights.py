@@ -136,7 +136,7 @@ def check_write_object(who: Identity, path: StorePath, bucket: Bucket | None) ->
         raise NotAllowed(f"{path} is not below {who.writes.path}; without `access: owner` a job writes there only")
     check_read_object(actor, path, bucket)
     if bucket is not None and bucket.project_id in actor.archived:
-        raise NotAllowed(f"the project of bucket {path.bucket!r} is archived; an owner can bring it back")
+        raise NotAllowed(f"the project of bucket {path.bucket!r} is archived; an owner can restore it")
     if bucket is None or not can_use_project(actor, bucket.project_id):
         raise NotAllowed(f"you may view bucket {path.bucket!r} but not change it; ask an owner of its project")
 

@@ -150,7 +150,7 @@ def browser_session(state: ServerState, cookie: str, origin: Origin) -> tuple[Us
     with state.database.reading() as session:
         row = people.get_session(session, secrets.digest(cookie))
         if row is None or row.expires_at < state.now():
-            raise NotSignedIn("the browser session is over; sign in again")
+            raise NotSignedIn("the browser session has expired; sign in again")
         who = user_identity(session, row.user_id)
     return replace(who, origin=replace(origin, via=session_id(row.digest))), row.csrf
 

@@ -58,15 +58,15 @@ def project_to_use(session: Session, who: UserIdentity, name: str | None = None)
 def _choose(session: Session, who: UserIdentity) -> str:
     usable = [project_id for project_id in who.roles if rights.can_use_project(who, project_id)]
     if not usable:
-        return "you are a member of no project that you may add to; ask an owner of one to invite you"
+        return "you are not a member of any project that you may add to; ask a project owner to invite you"
     names = sorted(name for project_id, name in people.projects_by_id(session).items() if project_id in usable)
-    return f"name one ({', '.join(names[:10])}), or choose one for good: danlu projects default {names[0]}"
+    return f"name one ({', '.join(names[:10])}), or set a default: danlu projects default {names[0]}"
 
 
 def _named_to_use(session: Session, who: UserIdentity, name: str) -> int:
     row = find_project(session, who, name)
     if row.id in who.archived:
-        raise NotAllowed(f"project {name!r} is archived; an owner can bring it back: danlu projects unarchive {name}")
+        raise NotAllowed(f"project {name!r} is archived; an owner can restore it: danlu projects unarchive {name}")
     if not rights.can_use_project(who, row.id):
         raise NotAllowed(f"you may view project {name!r} but not add to it; ask an owner of it")
     return row.id

@@ -298,7 +298,7 @@ class Network(Word):
 
 def _go_with_host(ports: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]:
     if ports and info.data.get("network") is not Network.HOST:
-        raise ValueError("goes with network: host; on a network of its own a job has all ports to itself")
+        raise ValueError("requires network: host; without it, a job has its own network and all of its ports")
     return tuple(dict.fromkeys(ports))
 
 

@@ -161,7 +161,10 @@ def _check_launched(spec: JobSpec) -> None:
         _reject("roles.launcher.command", "this field is required")
     for name, role in spec.roles.items():
         if name != LAUNCHER and role.command is not None:
-            _reject(f"roles.{name}.command", "expected none: only the launcher has a command, which reaches the others")
+            _reject(
+                f"roles.{name}.command",
+                "expected none: only the launcher has a command; it starts the others",
+            )
 
 
 def _reject(place: str, problem: str) -> NoReturn:

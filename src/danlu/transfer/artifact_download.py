@@ -140,7 +140,9 @@ class _LargeTarget(_Target):
         with local_problems(self.path):
             if self.file.sha256 is not None and not _is_right(self._descriptor, self.file, self.path):
                 os.unlink(self._partial)
-                raise Damaged(f"{self.path}: each chunk has its digest, the file has not; it changed while it was sent")
+                raise Damaged(
+                    f"{self.path}: its chunks match their digests but the file does not; it changed while it was sent"
+                )
             if self.file.is_executable:
                 os.fchmod(self._descriptor, stat.S_IMODE(os.fstat(self._descriptor).st_mode) | 0o111)
             os.replace(self._partial, self.path)
@@ -168,7 +170,7 @@ def fetch_manifest(api: Api, version_id: str, digest: str) -> Manifest:
     """Raise Damaged when it is not the one of that digest, ValueError when another version of Danlu made it."""
     data = api.fetch("GET", f"/artifacts/versions/{version_id}/manifest")
     if digest_of(data) != digest:
-        raise Damaged(f"the manifest of {version_id} arrived with other bytes than it has; try again")
+        raise Damaged(f"the manifest of {version_id} arrived with another digest; try again")
     return read_manifest(data)
 
 

@@ -133,7 +133,7 @@ class _Fetcher:
             data = rest[begin : begin + size]
             begin += size
             if len(data) != size or (sha256 is not None and hashlib.sha256(data).hexdigest() != sha256):
-                raise Damaged(f"{file.to}: other bytes arrived than were sent; try again")
+                raise Damaged(f"{file.to}: the bytes that arrived differ from those sent; try again")
             write_whole(file.to, data, mark=self._mark)
             self._told(file.to, size, True)
             self._done(file)

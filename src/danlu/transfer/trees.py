@@ -156,10 +156,10 @@ def unpack_by_digest(body: bytes, wanted: Iterable[str]) -> dict[str, memoryview
             data = rest[begin : begin + size]
             begin += size
             if digest not in asked or hashlib.sha256(data).hexdigest() != digest:
-                raise Damaged(f"{digest[:80]} arrived with other bytes than it has; try again")
+                raise Damaged(f"{digest[:80]} arrived with another digest; try again")
             found[digest] = data
     except (ValueError, KeyError, TypeError) as error:
         raise Damaged(f"the server answered with something that is no pack: {error}") from error
     if not found:
-        raise Damaged("the server answered with nothing that was asked for")
+        raise Damaged("the server's answer contains nothing that was requested")
     return found

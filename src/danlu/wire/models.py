@@ -84,9 +84,9 @@ class RegisterModel(Body):
         if len(given) != 1:
             raise ValueError(f"give one of job, artifact or path; given: {', '.join(given) or 'none'}")
         if self.folder is not None and self.job is None:
-            raise ValueError("folder is a part of a job's output; leave it out, or give job")
+            raise ValueError("folder is a part of a job's output; omit it, or pass job")
         if self.to is not None and self.copy_files is False:
-            raise ValueError("to is where a copy goes; leave it out, or say copy_files")
+            raise ValueError("to is the destination of a copy; omit it, or pass copy_files")
         return self
 
 

@@ -257,7 +257,7 @@ class TestUnpacking:
         target, written = os.pipe()
         try:
             os.write(silent, b"some")
-            with pytest.raises(TimeoutError, match="nothing more of its files came"):
+            with pytest.raises(TimeoutError, match="no more of its files arrived"):
                 copy(source, written, max_bytes=100, stall_seconds=0.1)
             assert os.read(target, 100) == b"some"
         finally:

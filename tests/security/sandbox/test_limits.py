@@ -176,7 +176,7 @@ class TestDisk:
         )
         (seen,) = job.wait()
         assert (seen.state, seen.reason) == (TaskState.FAILED, "disk_limit")
-        assert "MiB on the disk, and its limit is 8 MiB; write less" in seen.message
+        assert "MiB of disk space, and its limit is 8 MiB; write less" in seen.message
         assert "max_disk_bytes" in seen.message
         assert f"danlu: {seen.message}" in job.log()
 
@@ -201,14 +201,14 @@ class TestDisk:
         job = starter.start("exec cat /dev/zero > big")
         (seen,) = job.wait()
         assert (seen.state, seen.reason) == (TaskState.FAILED, "disk_limit")
-        assert "a file grew to what a task may hold on the disk (max_disk_bytes: 8388608)" in seen.message
+        assert "a file reached the disk limit of the task (max_disk_bytes: 8388608)" in seen.message
 
     def test_a_log_that_grows_without_end(self, settings: EngineSettings, starter: Starter) -> None:
         limited(settings, starter, max_disk_bytes=8 * MIB)
         job = starter.start("cat /dev/zero; exit 5")
         (seen,) = job.wait()
         assert (seen.reason, seen.log_bytes) == ("disk_limit", 8 * MIB)
-        assert seen.message.startswith("the log grew to")
+        assert seen.message.startswith("the log reached the disk limit")
 
     def test_files_without_a_name_count(self, settings: EngineSettings, starter: Starter) -> None:
         limited(settings, starter, max_disk_bytes=8 * MIB)
@@ -228,7 +228,7 @@ class TestDisk:
         (seen,) = job.wait()
         assert (seen.reason, seen.message) == (
             "disk_limit",
-            f"what the task holds on the disk cannot be measured: folders are nested deeper than {MAX_DEPTH} levels",
+            f"the disk usage of the task cannot be measured: folders are nested deeper than {MAX_DEPTH} levels",
         )
         gang = Path(engine.nodes()[0].work_dir, job.plan.job_id)
         assert gang.exists()

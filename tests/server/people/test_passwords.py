@@ -24,7 +24,7 @@ class TestPasswords:
         for body in ({"password": "a new password"}, {"password": "a new password", "current": "wrong"}):
             status, message = told(ada("PUT", "/me/password", json=body))
             assert status == 422
-            assert message.startswith("current: the current password is missing or wrong; an admin can make a link")
+            assert message.startswith("current: the current password is missing or wrong; an admin can create a link")
         assert ada("PUT", "/me/password", json={"password": "a new one!", "current": GOOD}).status_code == 204
         assert sign_in_as(api, "ada").status_code == 401
         assert sign_in_as(api, "ada", "a new one!").status_code == 200

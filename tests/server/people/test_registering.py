@@ -67,7 +67,7 @@ class TestRegistering:
         set_registration(world, registration="closed")
         assert told(api("POST", "/registrations", json=asked)) == (
             403,
-            "this server takes no registrations; ask an admin for an invitation",
+            "this server does not accept registrations; ask an admin for an invitation",
         )
         set_registration(world, registration="open", join_project="default")
         assert api.json("POST", "/registrations", json=asked)["is_active"] is True

@@ -17,10 +17,11 @@ def _resources(spec: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
 _WHEN: dict[str, Matters] = {
     "Jobs run as the user": lambda _: False,
     "System calls are not filtered": lambda _: False,
-    "Processes are limited per person": lambda _: False,
+    "Processes are limited per": lambda _: False,
     "Memory limits are not enforced": lambda spec: any(one.get("memory") for one in _resources(spec)),
     "CPU shares are not enforced": lambda spec: any(one.get("cpus") for one in _resources(spec)),
-    "No way out of a job's network": lambda spec: bool(spec.get("setup") or spec.get("requirements")),
+    "No outgoing connections from a job's network": lambda spec: bool(spec.get("setup") or spec.get("requirements")),
+    "No way out of a job's network": lambda spec: bool(spec.get("setup") or spec.get("requirements")),  # older servers
     "No network of their own": lambda spec: spec.get("nodes", 1) > 1 or bool(spec.get("endpoints")),
 }
 """How a remark begins -> whether it matters. Others always do."""

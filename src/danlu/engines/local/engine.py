@@ -353,10 +353,10 @@ def _missing(found: dict[str, Any], can: Abilities) -> list[str]:
         said.append(f"No network of their own ({why}): jobs share the ports of the machine and reach its services.")
     if can.has_own_network and not can.way_out:
         why = found["way_out_problem"] or "switched off in the settings"
-        said.append(f"No way out of a job's network ({why}): a setup that downloads packages fails.")
+        said.append(f"No outgoing connections from a job's network ({why}): a setup that downloads packages fails.")
     for controller, what in (("memory", "Memory limits"), ("cpu", "CPU shares")):
         if controller not in can.cgroups:
             said.append(f"{what} are not enforced: control groups cannot be made here.")
     if "pids" not in can.cgroups and can.machine is not None:
-        said.append("Processes are limited per person and not per task: control groups cannot be made here.")
+        said.append("Processes are limited per user and not per task: control groups cannot be made here.")
     return [*said, *found["device_problems"]]

@@ -95,11 +95,11 @@ class Observer:
         if status is None and is_locked(str(gang.start_lock)):
             return Observation(state=TaskState.STARTING)
         if status is None:
-            message = "the task was prepared, but the process that watches over it never began"
+            message = "the task was prepared, but its supervisor process did not start"
         elif status["boot_id"] != boot_id():
             message = "the machine was restarted while the task ran"
         else:
-            message = "the process that watched over the task was killed"
+            message = "the supervisor process of the task was killed"
         return Observation(
             state=TaskState.LOST,
             reason="lost",

@@ -93,7 +93,7 @@ class Agent:
         tasks = [task for task in plan.tasks if task.rank in ranks]
         joined = None if overlay is None else Overlay(*overlay)
         if not self._lease.knows_the_cluster:
-            raise EngineUnavailable("the agent has not heard yet which machines the cluster has; try again")
+            raise EngineUnavailable("the agent does not know the machines of the cluster yet; try again")
         self._engine.start_here(plan, tasks, credentials=Credentials(**credentials), overlay=joined)
 
     def _open_shell(

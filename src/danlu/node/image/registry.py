@@ -155,7 +155,7 @@ class Registry:
             told = one.get("platform")
             if isinstance(told, dict) and (told.get("os"), told.get("architecture")) == ("linux", machine):
                 return self._read_json("manifests", _digest_of(one))
-        raise NotFetched(f"it is not there for {machine}")
+        raise NotFetched(f"it is not available for {machine}")
 
     def _read_json(self, kind: str, reference: str) -> dict[str, Any]:
         url = self._url(kind, reference)
@@ -190,7 +190,7 @@ class Registry:
             return basic
         told = dict(_PAIRS.findall(rest))
         if kind.lower() != "bearer" or not told.get("realm", "").startswith("https://"):
-            raise NotFetched(f"{self._where.host}: expected a way to sign in, got {challenge[:200]!r}")
+            raise NotFetched(f"{self._where.host}: expected an authentication, got {challenge[:200]!r}")
         scope = told.get("scope") or f"repository:{self._where.repository}:pull"
         url = f"{told['realm']}?{urlencode({'service': told.get('service', ''), 'scope': scope})}"
         realm = urlsplit(url).netloc
@@ -250,7 +250,7 @@ def _opened(path: str) -> Iterator[int]:
 
 def _objects(value: object) -> list[dict[str, Any]]:
     if not isinstance(value, list) or len(value) > MAX_LAYERS or not all(isinstance(one, dict) for one in value):
-        raise NotFetched(f"its manifest makes no sense: expected at most {MAX_LAYERS} objects")
+        raise NotFetched(f"invalid manifest: expected at most {MAX_LAYERS} objects")
     return value
 
 

@@ -84,7 +84,7 @@ def copy(source: int, target: int, *, max_bytes: int, stall_seconds: float = STA
     num_bytes = 0
     while True:
         if not select.select([source], [], [], stall_seconds)[0]:
-            raise TimeoutError(f"nothing more of its files came within {stall_seconds:.0f} s")
+            raise TimeoutError(f"no more of its files arrived within {stall_seconds:.0f} s")
         piece = os.read(source, PIECE_BYTES)
         if not piece:
             return

@@ -73,7 +73,7 @@ class DiskWatch:
             return ""
         found = json.loads(answer)
         if found["problem"]:
-            return f"what the task holds on the disk cannot be measured: {found['problem']}"
+            return f"the disk usage of the task cannot be measured: {found['problem']}"
         if self._kept_before is None:
             self._kept_before = found["kept"]
         held = found["own"] + max(0, found["kept"] - self._kept_before)
@@ -81,7 +81,7 @@ class DiskWatch:
         if self._left_bytes >= 0:
             return ""
         return (
-            f"the task holds {held / 2**20:.0f} MiB on the disk, and its limit is {self.max_bytes / 2**20:.0f} MiB; "
+            f"the task uses {held / 2**20:.0f} MiB of disk space, and its limit is {self.max_bytes / 2**20:.0f} MiB; "
             f"write less, remove old checkpoints, or ask an admin for a higher max_disk_bytes"
         )
 

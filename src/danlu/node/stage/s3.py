@@ -61,7 +61,7 @@ def _objects(elsewhere: Elsewhere, bucket: _Bucket, prefix: str) -> Iterator[str
         query = {"list-type": "2", "prefix": prefix, **({"continuation-token": token} if token else {})}
         answer = elsewhere.read(bucket.url(**query), sign=bucket.sign)
         if b"<!DOCTYPE" in answer or b"<!ENTITY" in answer:
-            raise NotFetched(f"{bucket.endpoint}: the list of objects has declarations")
+            raise NotFetched(f"{bucket.endpoint}: expected a list of objects without XML declarations")
         try:
             top = Xml.fromstring(answer)
         except Xml.ParseError as error:

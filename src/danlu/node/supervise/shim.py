@@ -349,7 +349,7 @@ class Shim:
         if overdue and self._stop_was_asked:  # the stop's own grace may be longer
             self._stop(EXCEEDED_GRACE_SECONDS)
         elif overdue:
-            self._exceed("cut_off", f"no word from the cluster for {overdue:.0f} s; the task is stopped")
+            self._exceed("cut_off", f"no contact with the cluster for {overdue:.0f} s; the task is stopped")
 
     def _obey(self, orders: bytes) -> None:
         for line in orders.decode(errors="replace").splitlines():

@@ -114,7 +114,7 @@ class StagerProcess:
             return None
         problem = f"the stager ended without a message (status {status}); see {STAGER_LOG}"
         if self._was_killed:
-            problem = "the transfer was cut short because the task was told to end"
+            problem = "the transfer was cut short because the task is being stopped"
         if self._direction != "out":
             return _FAILED[self._direction], problem
         return "upload_failed", f"{problem}; {kept_in(self._folder)}"

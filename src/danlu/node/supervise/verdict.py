@@ -12,7 +12,7 @@ from danlu.node.task import TaskLimits
 
 _LITTLE_ROOM_BYTES = 256 * 1024
 _FILE_TOO_LARGE = 128 + signal.SIGXFSZ
-_OUTSIDE = "the task was told to end by SIGTERM from outside of Danlu, as when a machine shuts down"
+_OUTSIDE = "the task received SIGTERM from outside Danlu, for example because the machine shut down"
 
 
 class Facts(NamedTuple):
@@ -92,7 +92,7 @@ def _processes(facts: Facts) -> str:
 def _file(facts: Facts) -> str:
     limit = f" (max_disk_bytes: {facts.limits.max_disk_bytes})" if facts.limits.max_disk_bytes else ""
     what = "the log" if facts.is_log_full else "a file"
-    return f"{what} grew to what a task may hold on the disk{limit}{_and_code(facts)}"
+    return f"{what} reached the disk limit of the task{limit}{_and_code(facts)}"
 
 
 def _not_started(facts: Facts) -> tuple[str, str]:

@@ -38,7 +38,7 @@ def read_chunks(state: ServerState, who: Identity, version_id: str, digests: Seq
     pieces = []
     for digest, data in zip(wanted, found, strict=True):
         if data is None:
-            raise Unavailable(f"the chunk {digest} of {version_id} cannot be read; tell an admin of the server")
+            raise Unavailable(f"the chunk {digest} of {version_id} cannot be read; report it to an admin")
         pieces.append(data)
     header = [{"sha256": digest, "size": len(data)} for digest, data in zip(wanted, pieces, strict=True)]
     return pack(header, pieces)

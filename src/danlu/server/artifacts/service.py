@@ -148,7 +148,7 @@ def find_to_change(session: Session, who: Identity, version_id: str) -> Artifact
 def check_visible(session: Session, who: Identity, row: ArtifactVersionRow) -> None:
     """Refuse an id that is taken by something of others."""
     if not is_visible(session, who, row):
-        raise Conflict(f"the id {row.id} is taken; an upload of yours has an id of its own")
+        raise Conflict(f"the id {row.id} is taken by another upload; use a new id")
 
 
 def is_own(who: Identity, *, owner_id: int, job_id: str | None) -> bool:

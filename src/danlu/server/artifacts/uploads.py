@@ -206,8 +206,8 @@ def _check_chunks(session: Session, project_id: int, manifest: Manifest) -> None
     missing = wanted.keys() - known.keys()
     if missing:
         raise Conflict(
-            f"{len(missing)} of {len(wanted)} chunks have not arrived, such as {min(missing)}; ask what is missing, "
-            "and send it"
+            f"{len(missing)} of {len(wanted)} chunks have not arrived, such as {min(missing)}; list the missing "
+            "chunks and send them"
         )
     for digest, size in wanted.items():
         if known[digest] != size:

@@ -59,7 +59,7 @@ def make_link(
     a bare IP address has no endpoint names."""
     row, name = find(session, who, job), _name(name)
     if name == SSH:
-        raise InvalidInput(f"ssh has no page in a browser; enter the job with `danlu ssh {row.id}`")
+        raise InvalidInput(f"ssh cannot be opened in a browser; use `danlu ssh {row.id}`")
     found = endpoints.get_endpoint(session, row.id, name)
     if found is None:
         raise NotFound(f"{row.id} has no open endpoint {name}; `danlu open {row.id} {name}` opens it")

@@ -124,7 +124,7 @@ def adopt(session: Session, state: ServerState, ref: NodeRef) -> None:
 
 def _unknown(node: NodeRef) -> NotFound:
     return NotFound(
-        f"nothing is known of the data flow of {str(node)!r}; expected the id of a job, a run, an artifact or a model "
+        f"no data flow is recorded for {str(node)!r}; expected the id of a job, a run, an artifact or a model "
         "version, or store://BUCKET/PATH of something that a job has read or written"
     )
 

@@ -13,7 +13,7 @@ def check_job_access(who: UserIdentity, spec: JobSpec) -> None:
     if spec.access is JobAccess.OWN:
         return
     if who.job is not None:
-        told = f"expected own, got {str(spec.access)!r}: this comes from {who.job.job_id}, and a job hands no access on"
+        told = f"expected own, got {str(spec.access)!r}: {who.job.job_id} is a job and cannot grant access"
         raise bad_spec("access", told)
     rights.check_lasting(who, f"a job with `access: {spec.access}`")
 

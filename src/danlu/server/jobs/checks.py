@@ -88,7 +88,7 @@ def output_folder(session: Session, spec: JobSpec, project_id: int) -> str:
         return f"{spec.output.rstrip('/')}/"
     bucket = buckets.first_bucket(session, project_id)
     if bucket is None:
-        raise bad_spec("output", "the project has no bucket to put results in; make one with `danlu store mb`")
+        raise bad_spec("output", "the project has no bucket to put results in; create one with `danlu store mb`")
     return f"{StorePath(bucket.name, DEFAULT_FOLDER)}/"
 
 

@@ -161,7 +161,7 @@ def _target(
             return locate(session, StorePath(bucket.name, f"{FOLDER}/{body.name}/{version_id}/"))
         if body.copy_files is False or (body.copy_files is None and body.artifact is not None):
             return None
-        raise bad_field("to", "the project has no bucket to copy the model to; make one with `danlu store mb`")
+        raise bad_field("to", "the project has no bucket to copy the model to; create one with `danlu store mb`")
     try:
         path = parse_store_path(f"{body.to.rstrip('/')}/")
     except ValueError as error:

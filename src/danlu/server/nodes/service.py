@@ -106,7 +106,7 @@ def _moment(at: float) -> datetime:
 def _check(session: Session, who: UserIdentity, name: str) -> None:
     rights.check_admin(who, "only admins may drain nodes and resume scheduling on them")
     if name not in {row.name for row in nodes.list_nodes(session)}:
-        raise NotFound(f"no node {name!r}; `danlu nodes` shows which there are")
+        raise NotFound(f"no node {name!r}; `danlu nodes` lists them")
 
 
 def _holding_out(

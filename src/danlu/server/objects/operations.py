@@ -88,7 +88,7 @@ def delete_bucket(state: ServerState, who: UserIdentity, name: str) -> None:
     """Delete an empty bucket. An object that is stored at the same moment belongs to no bucket then."""
     row = state.database.read(service.bucket_to_delete, who, name)
     if state.objects.list(buckets.place_of(row), prefix="", delimiter="", after="", limit=1).objects:
-        raise Conflict(f"bucket {name!r} is not empty; what is in it: danlu store ls store://{name}/")
+        raise Conflict(f"bucket {name!r} is not empty; list its objects: danlu store ls store://{name}/")
     state.database.write(service.delete_bucket, who, name, bucket_id=row.id, now=state.now())
 
 

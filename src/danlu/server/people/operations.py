@@ -25,7 +25,7 @@ def open_session(state: ServerState, body: SignIn, origin: Origin) -> tuple[Sess
     if body.name is None or body.password is None:
         raise InvalidInput("give a token, or a name and a password")
     if body.new_password is not None:
-        raise bad_field("new_password", "goes with a token; PUT /me/password changes a password that you know")
+        raise bad_field("new_password", "goes with a token only; use PUT /me/password to change your password")
     user_id = check_password(state, body.name, body.password, origin)
     if user_id is None:
         raise NotSignedIn(sign_in.WRONG)
@@ -38,7 +38,7 @@ def set_password(state: ServerState, who: UserIdentity, body: SetPassword, cooki
     if user is not None and user.password_hash is None:
         rights.check_lasting(who, "a first password")
     elif user is not None:
-        told = "the current password is missing or wrong; an admin can make a link that lets you choose a new one"
+        told = "the current password is missing or wrong; an admin can create a link to set a new one"
         if body.current is None or check_password(state, who.name, body.current, who.origin) is None:
             raise bad_field("current", told)
     hashed = state.passwords.hash(body.password)

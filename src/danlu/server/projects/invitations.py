@@ -41,7 +41,7 @@ def invite(session: Session, state: ServerState, who: UserIdentity, project: str
     if before is not None:
         invitations.delete_invitation(session, before)
     elif invitations.num_of_project(session, row.id) >= MAX_OF_PROJECT:
-        raise Conflict(f"{MAX_OF_PROJECT} invitations to {project!r} wait for an answer; withdraw some of them")
+        raise Conflict(f"{MAX_OF_PROJECT} invitations to {project!r} are pending; withdraw some of them")
     person = people.user_by_name(session, body.user)
     made = InvitationRow(
         id=secrets.token_hex(16),
@@ -83,7 +83,7 @@ def accept(session: Session, state: ServerState, who: UserIdentity, invitation: 
     inviter = people.get_user(session, found.invited_by)
     is_owner = people.roles_of(session, found.invited_by).get(row.id) == Role.OWNER.value
     if inviter is None or not inviter.is_active or not (is_owner or inviter.is_admin):
-        raise Conflict(f"who invited you does not own {row.name!r} any more; ask an owner of it to invite you again")
+        raise Conflict(f"the user who invited you no longer owns {row.name!r}; ask an owner of it to invite you again")
     user = people.get_user(session, who.user_id)
     assert user is not None, "the user of a request exists"
     if row.id not in people.roles_of(session, user.id):

@@ -95,7 +95,7 @@ def delete(session: Session, state: ServerState, who: UserIdentity, name: str) -
     if inside:
         raise Conflict(
             f"project {name!r} is not empty: {' and '.join(inside)}; delete or move that first, "
-            f"or keep it out of the way: danlu projects archive {name}"
+            f"or archive it: danlu projects archive {name}"
         )
     record_action(session, who, Action.PROJECT_DELETE, f"project/{name}", at=state.now())
     projects.delete_project(session, row, at=state.now())

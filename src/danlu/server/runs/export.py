@@ -60,7 +60,7 @@ def parquet(state: ServerState, run: RunRow) -> Iterator[bytes]:
         import pyarrow.parquet
     except ModuleNotFoundError as error:
         raise MissingExtra(
-            "Parquet needs pyarrow on the server: pip install 'danlu[parquet]'; format=csv works without"
+            "Parquet needs pyarrow on the server: pip install 'danlu[parquet]', or use format=csv"
         ) from error
     return _parquet(state, run, pyarrow)
 

@@ -253,7 +253,7 @@ def _check_known(row: RunRow, who: Identity) -> None:
         return
     if rights.can_see_run(who, project_id=row.project_id, job_id=row.job_id):
         raise NotAllowed(f"{row.id} is the run of another user; nothing was added to it")
-    raise Conflict(f"the id {row.id} is taken; a run of yours has an id of its own")
+    raise Conflict(f"the id {row.id} is taken by another run; use a new id")
 
 
 def _belongs(session: Session, who: Identity, body: CreateRun) -> tuple[int, int, str | None, int | None]:

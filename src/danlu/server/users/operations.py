@@ -13,7 +13,7 @@ from danlu.wire.people import Register, RegisteredOut
 def register(state: ServerState, body: Register, origin: Origin) -> RegisteredOut:
     way = state.settings.registration
     if way == "closed":
-        raise NotAllowed("this server takes no registrations; ask an admin for an invitation")
+        raise NotAllowed("this server does not accept registrations; ask an admin for an invitation")
     state.database.write(sign_in.count_registering, origin, state.now())
     hashed = state.passwords.hash(body.password)
     store = registrations.let_in if way == "open" else registrations.ask

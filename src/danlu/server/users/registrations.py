@@ -69,7 +69,7 @@ def _link(session: Session, state: ServerState, who: UserIdentity, row: Registra
     if user is None:
         raise NotFound(f"no user {name!r}; `danlu users ls` lists them")
     if row.issuer is None or row.subject is None:
-        raise Conflict(f"{row.id} did not come by OpenID Connect, so there is nothing to link; approve or reject it")
+        raise Conflict(f"{row.id} was not registered by OpenID Connect and cannot be linked; approve or reject it")
     registrations.add_subject(session, row.issuer, row.subject, user.id)
     registrations.delete_registration(session, row.id)
     record_action(
@@ -114,7 +114,7 @@ def ask(session: Session, state: ServerState, body: Register, hashed: str, origi
 def _find(session: Session, registration_id: str) -> RegistrationRow:
     row = registrations.get_registration(session, registration_id)
     if row is None:
-        raise NotFound(f"no registration {registration_id!r}; `danlu users ls` lists who waits")
+        raise NotFound(f"no registration {registration_id!r}; `danlu users ls` lists the pending ones")
     return row
 
 

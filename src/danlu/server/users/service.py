@@ -34,7 +34,7 @@ def find(session: Session, who: UserIdentity, name: str) -> UserRow:
     """The user with this name, if the caller may see them: themselves, and users they share a project with."""
     row = people.user_by_name(session, name)
     if row is None or not _can_see(session, who, row):
-        raise NotFound(f"no user {name!r}; `danlu users ls` lists those that you know")
+        raise NotFound(f"no user {name!r}; `danlu users ls` lists the users that you can see")
     return row
 
 

@@ -15,11 +15,13 @@ from typing import Optional
 from pydantic import BaseModel, ConfigDict
 
 from danlu.spec.messages.data_errors import DATA_ERRORS
+from danlu.spec.messages.earlier import EARLIER
 from danlu.spec.messages.errors import ERRORS
 from danlu.spec.messages.field_texts import FIELD_TEXTS
 from danlu.spec.messages.node_texts import NODE_TEXTS
 from danlu.spec.messages.page_texts import BENCH_PROBLEMS, PAGE_TEXTS, RUN_ENDS
 from danlu.spec.messages.plan_texts import PLAN_TEXTS
+from danlu.spec.messages.ray_texts import RAY_TEXTS
 from danlu.spec.messages.reasons_zh import REASONS
 from danlu.spec.messages.right_errors import RIGHT_ERRORS
 from danlu.spec.messages.value_texts import VALUE_TEXTS
@@ -222,33 +224,12 @@ MESSAGES: dict[str, tuple[str, str]] = {
     ),
     **FIELD_TEXTS,
     **NODE_TEXTS,
+    **RAY_TEXTS,
     **VALUE_TEXTS,
     **PLAN_TEXTS,
     **PAGE_TEXTS,
     **VARIABLE_TEXTS,
 }
-
-EARLIER = {
-    "the node is reachable again": "reachable_again",
-    "the node is reachable again; tasks are being started": "reachable_starting",
-    "nobody used it for {time}, which is its idle limit": "idle",
-    "stop asked for by {who}": "stop_asked_by",
-    "stop asked for by {who}, who disabled {name}": "stop_asked_disabled",
-    "pause asked for by {who}": "pause_asked_by",
-    "resume asked for by {who}": "resume_asked_by",
-    "{path}: its chunks are right, and the whole of them is not; it was sent while it changed": "changed_while_sent",
-    "there is no folder {name}; make it first, or say make_folder": "no_folder_yet",
-    "lets mpirun run as root, who in a job is nobody outside of it": "var_as_root",
-    "appears when the task is told to end; danlu.preempted() looks for it": "var_stop_file",
-    "No node is reachable.": "reason:no_nodes",
-    "The node is unreachable. The job is kept, because it may still be running.": "reason:unreachable",
-    "The command succeeded on every node.": "reason:done",
-    "The task held more on the disk than a task may, or a file of it grew beyond that.": "reason:disk_limit",
-    "The process that supervises a task is gone and did not record an end.": "reason:lost",
-    "Nobody used the job for as long as its idle_limit.": "reason:idle_limit",
-    "The job cannot run as it is described.": "reason:cannot_plan",
-}
-"""Texts that rows of earlier versions have."""
 
 FAILURES = {**ERRORS, **RIGHT_ERRORS, **DATA_ERRORS}
 """What is told outside of fields. It is looked for in failures only: a log line may read alike."""

@@ -8,7 +8,7 @@ DATA_ERRORS: dict[str, tuple[str, str]] = {
     "no_such_bucket": ("no bucket {name}", "没有存储桶 {name}"),
     "bucket_exists": ("bucket {name} exists already; choose another name", "存储桶 {name} 已存在；请另选名称"),
     "bucket_not_empty": (
-        "bucket {name} is not empty; what is in it: danlu store ls store://{same}/",
+        "bucket {name} is not empty; list its objects: danlu store ls store://{same}/",
         "存储桶 {name} 不为空；查看内容：danlu store ls store://{same}/",
     ),
     "bucket_written": (
@@ -78,7 +78,7 @@ DATA_ERRORS: dict[str, tuple[str, str]] = {
         "范围 {range} 超出对象的 {bytes} 字节",
     ),
     # runs
-    "run_id_taken": ("the id {id} is taken; a run of yours has an id of its own", "编号 {id} 已被占用；请使用新的编号"),
+    "run_id_taken": ("the id {id} is taken by another run; use a new id", "编号 {id} 已被占用；请使用新的编号"),
     "run_of_others": (
         "{run} is the run of another user; nothing was added to it",
         "{run} 是其他用户的运行；未添加任何内容",
@@ -105,7 +105,7 @@ DATA_ERRORS: dict[str, tuple[str, str]] = {
         "media：应为 HTML 或 Plotly 图表，实际为 {kind}；可用 GET .../{id} 获取",
     ),
     "parquet": (
-        "Parquet needs pyarrow on the server: pip install 'danlu[parquet]'; format=csv works without",
+        "Parquet needs pyarrow on the server: pip install 'danlu[parquet]', or use format=csv",
         "导出 Parquet 需要在服务器上安装 pyarrow：pip install 'danlu[parquet]'；导出 CSV 则不需要",
     ),
     # artifacts and models
@@ -135,16 +135,16 @@ DATA_ERRORS: dict[str, tuple[str, str]] = {
         "{name} 刚刚有了新版本；请重新删除",
     ),
     "chunks_missing": (
-        "{missing} of {count} chunks have not arrived, such as {digest}; ask what is missing, and send it",
+        "{missing} of {count} chunks have not arrived, such as {digest}; list the missing chunks and send them",
         "{count} 个分块中有 {missing} 个未到达，例如 {digest}；请查询并发送缺少的分块",
     ),
     "no_chunk": ("no chunk {digest} of {version}", "{version} 没有分块 {digest}"),
     "chunk_unreadable": (
-        "the chunk {digest} of {version} cannot be read; tell an admin of the server",
+        "the chunk {digest} of {version} cannot be read; report it to an admin",
         "无法读取 {version} 的分块 {digest}；请联系服务器管理员",
     ),
     "bytes_damaged": (
-        "the stored bytes of {digest} are damaged; tell an admin of the server",
+        "the stored bytes of {digest} are damaged; report it to an admin",
         "{digest} 的存储内容已损坏；请联系服务器管理员",
     ),
     "output_gone": (

@@ -16,7 +16,7 @@ ERRORS: dict[str, tuple[str, str]] = {
         "sign in with `danlu login`, or set DANLU_API_KEY",
         "请用 `danlu login` 登录，或设置 DANLU_API_KEY",
     ),
-    "session_over": ("the browser session is over; sign in again", "登录会话已结束；请重新登录"),
+    "session_over": ("the browser session has expired; sign in again", "登录会话已结束；请重新登录"),
     "signed_out": ("you were signed out meanwhile; nothing was changed", "您已退出登录；未作任何更改"),
     "signed_out_endpoint": (
         "you were signed out meanwhile; sign in and open the endpoint again",
@@ -42,7 +42,7 @@ ERRORS: dict[str, tuple[str, str]] = {
         "当前登录人数过多；请在 {seconds} 秒后重试",
     ),
     "no_registrations": (
-        "this server takes no registrations; ask an admin for an invitation",
+        "this server does not accept registrations; ask an admin for an invitation",
         "此服务器不开放注册；请向管理员申请邀请",
     ),
     "registrations_full": (
@@ -73,7 +73,7 @@ ERRORS: dict[str, tuple[str, str]] = {
     ),
     "no_user_listed": ("no user {name}; `danlu users ls` lists them", "没有用户 {name}；可用 `danlu users ls` 查看"),
     "no_user_known": (
-        "no user {name}; `danlu users ls` lists those that you know",
+        "no user {name}; `danlu users ls` lists the users that you can see",
         "没有用户 {name}；可用 `danlu users ls` 查看您可见的用户",
     ),
     "no_user": ("no user {name}", "没有用户 {name}"),
@@ -82,11 +82,11 @@ ERRORS: dict[str, tuple[str, str]] = {
         "没有启用的用户 {name}；用户名的写法与 `danlu whoami` 中的一致",
     ),
     "no_registration": (
-        "no registration {id}; `danlu users ls` lists who waits",
+        "no registration {id}; `danlu users ls` lists the pending ones",
         "没有注册申请 {id}；可用 `danlu users ls` 查看等待批准的申请",
     ),
     "not_by_oidc": (
-        "{id} did not come by OpenID Connect, so there is nothing to link; approve or reject it",
+        "{id} was not registered by OpenID Connect and cannot be linked; approve or reject it",
         "{id} 不是通过 OpenID Connect 注册的，无法关联；请批准或拒绝",
     ),
     "user_disabled": (
@@ -111,11 +111,11 @@ ERRORS: dict[str, tuple[str, str]] = {
         "没有项目 {name}；可用 `danlu projects ls` 查看",
     ),
     "project_archived": (
-        "project {name} is archived; an owner can bring it back: danlu projects unarchive {same}",
+        "project {name} is archived; an owner can restore it: danlu projects unarchive {same}",
         "项目 {name} 已归档；所有者可以恢复：danlu projects unarchive {same}",
     ),
     "bucket_archived": (
-        "the project of bucket {bucket} is archived; an owner can bring it back",
+        "the project of bucket {bucket} is archived; an owner can restore it",
         "存储桶 {bucket} 所属的项目已归档；所有者可以恢复",
     ),
     "no_default_project": ("you have no default project; {inner}", "您没有默认项目；{inner}"),
@@ -128,15 +128,15 @@ ERRORS: dict[str, tuple[str, str]] = {
         "您无权向默认项目 {project} 添加内容；{inner}",
     ),
     "no_usable_project": (
-        "you are a member of no project that you may add to; ask an owner of one to invite you",
+        "you are not a member of any project that you may add to; ask a project owner to invite you",
         "您不属于任何可以添加内容的项目；请联系项目所有者邀请您",
     ),
     "name_a_project": (
-        "name one ({names}), or choose one for good: danlu projects default {first}",
+        "name one ({names}), or set a default: danlu projects default {first}",
         "请指明一个（{names}），或设置默认项目：danlu projects default {first}",
     ),
     "project_not_empty": (
-        "project {name} is not empty: {inside}; delete or move that first, or keep it out of the way: "
+        "project {name} is not empty: {inside}; delete or move that first, or archive it: "
         "danlu projects archive {same}",
         "项目 {name} 不为空：{inside}；请先删除或移走，或将其归档：danlu projects archive {same}",
     ),
@@ -153,7 +153,7 @@ ERRORS: dict[str, tuple[str, str]] = {
         "{user} 没有收到 {project} 的邀请；可用 `danlu projects invitations {same}` 查看",
     ),
     "inviter_left": (
-        "who invited you does not own {project} any more; ask an owner of it to invite you again",
+        "the user who invited you no longer owns {project}; ask an owner of it to invite you again",
         "邀请您的用户已不是 {project} 的所有者；请所有者重新邀请",
     ),
     "no_invitation": (
@@ -161,7 +161,7 @@ ERRORS: dict[str, tuple[str, str]] = {
         "您没有邀请 {id}；可用 `danlu projects invitations` 查看",
     ),
     "invitations_full": (
-        "{count} invitations to {project} wait for an answer; withdraw some of them",
+        "{count} invitations to {project} are pending; withdraw some of them",
         "{project} 有 {count} 个邀请等待答复；请撤回一部分",
     ),
     "no_api_key": ("no API key {id} of yours", "您没有 API 密钥 {id}"),
@@ -247,7 +247,7 @@ ERRORS: dict[str, tuple[str, str]] = {
     ),
     "no_example": ("there is no example {name}", "没有示例 {name}"),
     "no_flow": (
-        "nothing is known of the data flow of {node}; expected the id of a job, a run, an artifact or a model version, "
+        "no data flow is recorded for {node}; expected the id of a job, a run, an artifact or a model version, "
         "or store://BUCKET/PATH of something that a job has read or written",
         "没有 {node} 的数据血缘；应为任务、运行、制品或模型版本的编号，或任务读写过的 store://BUCKET/PATH",
     ),
@@ -259,7 +259,7 @@ ERRORS: dict[str, tuple[str, str]] = {
         "there is a {noun} {name} already; change that one, or choose another name",
         "{noun} {name} 已存在；请修改它，或另选名称",
     ),
-    "no_node": ("no node {name}; `danlu nodes` shows which there are", "没有节点 {name}；可用 `danlu nodes` 查看"),
+    "no_node": ("no node {name}; `danlu nodes` lists them", "没有节点 {name}；可用 `danlu nodes` 查看"),
     # ways into a job
     "endpoints_until_end": (
         "{job} is {state}; endpoints can be opened until a job ends",
@@ -305,7 +305,7 @@ ERRORS: dict[str, tuple[str, str]] = {
         "引擎 {engine} 不能在运行中的实例内打开终端",
     ),
     "ssh_no_page": (
-        "ssh has no page in a browser; enter the job with `danlu ssh {job}`",
+        "ssh cannot be opened in a browser; use `danlu ssh {job}`",
         "SSH 不能在浏览器中打开；请用 `danlu ssh {job}` 进入任务",
     ),
     "shell_lost": ("you may no longer change {job}; the shell was closed", "您已无权修改 {job}；终端已关闭"),

@@ -111,7 +111,7 @@ FIELD_TEXTS: dict[str, tuple[str, str]] = {
     "login_needs_image": ("image_login needs an image", "image_login 需要同时设置镜像"),
     "also_in_env": ("{given} is also in env; use one of them", "{given} 同时出现在 env 中；请只用其一"),
     "host_ports": (
-        "goes with network: host; on a network of its own a job has all ports to itself",
+        "requires network: host; without it, a job has its own network and all of its ports",
         "仅适用于 network: host；任务有独立网络时可使用全部端口",
     ),
     "needs_a_reason": (
@@ -129,7 +129,7 @@ FIELD_TEXTS: dict[str, tuple[str, str]] = {
     "key_damaged": ("the key is damaged: copy the whole line of the .pub file", "密钥不完整：请复制 .pub 文件中的整行"),
     "no_such_flavor": ("no flavor {name}; there are {known}", "没有规格 {name}；可用的有 {known}"),
     "goes_with_token": (
-        "goes with a token; PUT /me/password changes a password that you know",
+        "goes with a token only; use PUT /me/password to change your password",
         "需与令牌一起使用；修改已知密码请用 PUT /me/password",
     ),
     "job_has_no_bucket": (

@@ -11,7 +11,7 @@ NODE_TEXTS: dict[str, tuple[str, str]] = {
     "and_code": ("{inner}; the command ended with code {exit_code}", "{inner}；命令以退出码 {exit_code} 结束"),
     "and_kept": ("{inner}; the files are kept in {folder}", "{inner}；文件保留在 {folder}"),
     "ended_outside": (
-        "the task was told to end by SIGTERM from outside of Danlu, as when a machine shuts down",
+        "the task received SIGTERM from outside Danlu, for example because the machine shut down",
         "实例收到来自 Danlu 之外的终止信号（SIGTERM），例如机器关机时",
     ),
     "killed_outside": ("the task was killed from outside (SIGKILL)", "实例被 Danlu 之外的操作强制终止（SIGKILL）"),
@@ -28,23 +28,23 @@ NODE_TEXTS: dict[str, tuple[str, str]] = {
         "the task reached its limit of {number} processes and threads, and could not start another",
         "实例已达到 {number} 个进程和线程的上限，无法再启动新的",
     ),
-    "log_too_long": ("the log grew to what a task may hold on the disk", "日志已达到实例可占用的磁盘上限"),
-    "file_too_large": ("a file grew to what a task may hold on the disk", "有文件已达到实例可占用的磁盘上限"),
+    "log_too_long": ("the log reached the disk limit of the task", "日志已达到实例可占用的磁盘上限"),
+    "file_too_large": ("a file reached the disk limit of the task", "有文件已达到实例可占用的磁盘上限"),
     "log_too_long_for": (
-        "the log grew to what a task may hold on the disk (max_disk_bytes: {bytes})",
+        "the log reached the disk limit of the task (max_disk_bytes: {bytes})",
         "日志已达到实例可占用的磁盘上限（max_disk_bytes：{bytes}）",
     ),
     "file_too_large_for": (
-        "a file grew to what a task may hold on the disk (max_disk_bytes: {bytes})",
+        "a file reached the disk limit of the task (max_disk_bytes: {bytes})",
         "有文件已达到实例可占用的磁盘上限（max_disk_bytes：{bytes}）",
     ),
     "holds_too_much": (
-        "the task holds {held} on the disk, and its limit is {size}; "
+        "the task uses {held} of disk space, and its limit is {size}; "
         "write less, remove old checkpoints, or ask an admin for a higher max_disk_bytes",
         "实例在磁盘上占用 {held}，上限为 {size}；请减少写入、删除旧的检查点，或请管理员提高 max_disk_bytes",
     ),
     "disk_not_measured": (
-        "what the task holds on the disk cannot be measured: {problem}",
+        "the disk usage of the task cannot be measured: {problem}",
         "无法测量实例占用的磁盘空间：{problem}",
     ),
     "no_room_on_disk": ("no room on the disk of {folder}", "{folder} 所在磁盘空间不足"),
@@ -52,17 +52,17 @@ NODE_TEXTS: dict[str, tuple[str, str]] = {
     "the_code": ("the code is {exit_code}", "退出码为 {exit_code}"),
     "no_sandbox_end": ("the sandbox ended before the command began", "沙箱在命令开始前已结束"),
     "no_word": (
-        "no word from the cluster for {seconds} s; the task is stopped",
+        "no contact with the cluster for {seconds} s; the task is stopped",
         "{seconds} 秒没有收到集群的消息；实例已停止",
     ),
     # what is told of a task that is lost
     "no_task_folder": ("the node has no folder of this task", "节点上没有该实例的文件夹"),
     "shim_never_began": (
-        "the task was prepared, but the process that watches over it never began",
-        "实例已准备好，但看护它的进程没有启动",
+        "the task was prepared, but its supervisor process did not start",
+        "实例已准备好，但其监视进程没有启动",
     ),
     "machine_restarted": ("the machine was restarted while the task ran", "实例运行期间机器重启"),
-    "shim_killed": ("the process that watched over the task was killed", "看护实例的进程被终止"),
+    "shim_killed": ("the supervisor process of the task was killed", "实例的监视进程被终止"),
     "silent_node": (
         "{problem} for {seconds} s; by now its tasks have stopped",
         "{problem}，已 {seconds} 秒；其实例此时已停止",
@@ -86,7 +86,7 @@ NODE_TEXTS: dict[str, tuple[str, str]] = {
         "传输进程未留下消息就结束（状态 {status}）；请查看 {file}",
     ),
     "transfer_cut": (
-        "the transfer was cut short because the task was told to end",
+        "the transfer was cut short because the task is being stopped",
         "实例被要求结束，传输中断",
     ),
     "store_has_none": (
@@ -107,7 +107,10 @@ NODE_TEXTS: dict[str, tuple[str, str]] = {
         "{place}: expected ACCESS_KEY_ID:SECRET_ACCESS_KEY in the job secret",
         "{place}：任务密钥应为 ACCESS_KEY_ID:SECRET_ACCESS_KEY",
     ),
-    "list_declares": ("{place}: the list of objects has declarations", "{place}：对象列表含有声明"),
+    "list_declares": (
+        "{place}: expected a list of objects without XML declarations",
+        "{place}：应为不含 XML 声明的对象列表",
+    ),
     "list_no_xml": ("{place}: the list of objects is not XML: {problem}", "{place}：对象列表不是 XML：{problem}"),
     "wants_https": ("expected an https:// address, got {given}", "应为 https:// 地址，实际为 {given}"),
     "wants_sha256": (
@@ -202,24 +205,27 @@ NODE_TEXTS: dict[str, tuple[str, str]] = {
         "镜像 {image} 不能在节点 {node} 上使用：{problem}",
     ),
     "no_room_for_layers": ("there is no room for its layers", "没有空间存放镜像层"),
-    "not_for_machine": ("it is not there for {machine}", "没有适用于 {machine} 的版本"),
+    "not_for_machine": ("it is not available for {machine}", "没有适用于 {machine} 的版本"),
     "wants_zstd": (
         "its layers are compressed by Zstandard; install zstd, podman or docker on the node",
         "镜像层以 Zstandard 压缩；请在节点上安装 zstd、podman 或 docker",
     ),
     "bad_manifest": (
-        "its manifest makes no sense: expected at most {number} objects",
+        "invalid manifest: expected at most {number} objects",
         "镜像清单无效：应至多 {number} 个对象",
     ),
     "bad_layer_size": ("a layer has {bytes} bytes and not {size}", "镜像层为 {bytes} 字节，而不是 {size}"),
     "bad_layer_digest": ("{place}: what arrived has another digest", "{place}：收到内容的摘要不符"),
     "wants_digest_256": ("expected a SHA-256 digest, got {given}", "应为 SHA-256 摘要，实际为 {given}"),
-    "wants_sign_in": ("{place}: expected a way to sign in, got {given}", "{place}：应为登录方式，实际为 {given}"),
+    "wants_sign_in": (
+        "{place}: expected an authentication, got {given}",
+        "{place}：应为认证方式，实际为 {given}",
+    ),
     "wants_json_at": ("{place}: expected JSON", "{place}：应为 JSON"),
     "wants_json_object": ("{place}: expected a JSON object", "{place}：应为 JSON 对象"),
     "wants_token": ("{place}: expected a token", "{place}：应为令牌"),
     "export_cut": ("the export was cut short", "导出中断"),
-    "files_stalled": ("nothing more of its files came within {seconds} s", "{seconds} 秒内没有收到更多文件"),
+    "files_stalled": ("no more of its files arrived within {seconds} s", "{seconds} 秒内没有收到更多文件"),
     "unpacker_ended": ("the process that unpacks it ended", "解包进程已结束"),
     "tool_silent": (
         "{tool} did not answer within {seconds} s: {command}",
@@ -286,42 +292,6 @@ NODE_TEXTS: dict[str, tuple[str, str]] = {
         "节点 {node} 的 NPU 地址未知，而多节点的 rank table 需要这些地址；请只请求一个节点，"
         "或使用模拟设备试运行（`danlu up --simulate npu:910b:16`）",
     ),
-    # a cluster of Ray
-    "not_reachable": ("{nodes}: not reachable", "{nodes}：已离线"),
-    "ray_silent": ("the head of the Ray cluster does not answer", "Ray 集群的头节点没有响应"),
-    "ray_no_answer": (
-        "the Ray cluster did not answer within {seconds} s ({request})",
-        "Ray 集群在 {seconds} 秒内没有响应（{request}）",
-    ),
-    "ray_not_at": (
-        "no Ray cluster answered at {address} within {seconds} s",
-        "{address} 在 {seconds} 秒内没有 Ray 集群响应",
-    ),
-    "ray_ended": (
-        "the process that speaks to Ray has ended; it is started again in a moment",
-        "与 Ray 通信的进程已结束；稍后会重新启动",
-    ),
-    "ray_ended_with": ("the process that speaks to Ray has ended: {problem}", "与 Ray 通信的进程已结束：{problem}"),
-    "ray_waits": (
-        "waiting for Ray to reserve what {job} needs on {nodes}: others hold it",
-        "等待 Ray 在 {nodes} 上为 {job} 预留资源：这些资源正被占用",
-    ),
-    "agent_unheard": (
-        "the agent has not heard yet which machines the cluster has; try again",
-        "代理尚未得知集群有哪些机器；请重试",
-    ),
-    "no_node_of_cluster": ("{node} is not part of the cluster", "{node} 不属于该集群"),
-    "too_many_shells": (
-        "expected at most {number} shells and connections to {job} on a node, {most} to all jobs; close some",
-        "每个节点上到 {job} 的终端和连接至多 {number} 个，到所有任务的至多 {most} 个；请关闭一些",
-    ),
-    "machines_not_closed": (
-        "new machines of the cluster are not closed yet: {problem}",
-        "集群的新机器尚未隔离：{problem}",
-    ),
-    "disk_full_for": ("the disk is full: cannot write {path}", "磁盘已满：无法写入 {path}"),
-    "log_not_written": ("a log cannot be written: {problem}", "无法写入日志：{problem}"),
-    "log_cut": ("{count} of {size} bytes of a log came from {node}", "从 {node} 收到日志 {size} 字节中的 {count} 字节"),
     # shells and ports
     "no_shell_now": (
         "the task is not running; a shell can be opened while it is",
@@ -360,23 +330,26 @@ NODE_TEXTS: dict[str, tuple[str, str]] = {
         "the server answered with something that is no pack: {problem}",
         "服务器的响应不是数据包：{problem}",
     ),
-    "nothing_asked_for": ("the server answered with nothing that was asked for", "服务器的响应中没有所请求的内容"),
+    "nothing_asked_for": ("the server's answer contains nothing that was requested", "服务器的响应中没有所请求的内容"),
     "no_file_of_folder": (
         "the server asks for {path}, which is no file of this folder",
         "服务器请求 {path}，但它不是此文件夹中的文件",
     ),
-    "other_bytes": ("{path} arrived with other bytes than it has; try again", "收到的 {path} 内容不符；请重试"),
+    "other_bytes": (
+        "{path} arrived with another digest; try again",
+        "收到的 {path} 内容不符；请重试",
+    ),
     "other_bytes_sent": (
-        "{path}: other bytes arrived than were sent; try again",
+        "{path}: the bytes that arrived differ from those sent; try again",
         "{path}：收到的内容与发送的不符；请重试",
     ),
     "other_manifest": (
-        "the manifest of {version} arrived with other bytes than it has; try again",
+        "the manifest of {version} arrived with another digest; try again",
         "收到的 {version} 清单内容不符；请重试",
     ),
     "changed_while_sent": (
-        "{path}: each chunk has its digest, the file has not; it changed while it was sent",
-        "{path}：分块正确，但整体不符；文件在发送时发生了变化",
+        "{path}: its chunks match their digests but the file does not; it changed while it was sent",
+        "{path}：分块的摘要正确，但文件的摘要不符；文件在发送时发生了变化",
     ),
     "changed_since": (
         "{path} has {bytes} bytes; {size} were added: make the artifact again",

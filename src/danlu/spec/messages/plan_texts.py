@@ -21,7 +21,7 @@ PLAN_TEXTS: dict[str, tuple[str, str]] = {
         "没有独立网络（{problem}）：任务共用机器的端口，并能访问机器上的服务。",
     ),
     "no_way_out": (
-        "No way out of a job's network ({problem}): a setup that downloads packages fails.",
+        "No outgoing connections from a job's network ({problem}): a setup that downloads packages fails.",
         "任务的网络无法访问外部（{problem}）：需要下载包的准备步骤会失败。",
     ),
     "memory_unlimited": (
@@ -33,7 +33,7 @@ PLAN_TEXTS: dict[str, tuple[str, str]] = {
         "CPU 份额不生效：此处无法创建控制组。",
     ),
     "processes_per_person": (
-        "Processes are limited per person and not per task: control groups cannot be made here.",
+        "Processes are limited per user and not per task: control groups cannot be made here.",
         "进程数按用户而不是按实例限制：此处无法创建控制组。",
     ),
     "not_imported": ("Jobs cannot import {package}: {problem}.", "任务无法导入 {package}：{problem}。"),
@@ -42,7 +42,7 @@ PLAN_TEXTS: dict[str, tuple[str, str]] = {
         "NPU {number} 不分配给任务：npu-smi 报告其健康状态为 {health}",
     ),
     "held_by_others": (
-        "Others hold {amount} here through Ray: Danlu gives none of them.",
+        "Others hold {amount} here through Ray: Danlu does not use them.",
         "此处有 {amount} 由其他程序通过 Ray 占用：Danlu 不分配这些资源。",
     ),
     "ray_started_with": (

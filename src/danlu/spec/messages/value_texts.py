@@ -138,7 +138,7 @@ VALUE_TEXTS: dict[str, tuple[str, str]] = {
     ),
     "not_a_secret": ("{field}: {given} is not one of the job's secrets", "{field}：{given} 不是该任务的密钥"),
     "launcher_only": (
-        "expected none: only the launcher has a command, which reaches the others",
+        "expected none: only the launcher has a command; it starts the others",
         "应留空：只有 launcher 有命令，其他角色由它启动",
     ),
     "one_node_command": (
@@ -246,12 +246,12 @@ VALUE_TEXTS: dict[str, tuple[str, str]] = {
         "job、artifact、path 只能给出一个；已给出：{given}",
     ),
     "folder_with_job": (
-        "folder is a part of a job's output; leave it out, or give job",
+        "folder is a part of a job's output; omit it, or pass job",
         "folder 是任务输出的一部分；请留空，或给出 job",
     ),
     "to_with_copy": (
-        "to is where a copy goes; leave it out, or say copy_files",
-        "to 是副本的位置；请留空，或选择 copy_files",
+        "to is the destination of a copy; omit it, or pass copy_files",
+        "to 是副本的位置；请留空，或设置 copy_files",
     ),
     "whole_bucket": (
         "{path} is a whole bucket; name a folder or an object in it",
@@ -262,12 +262,12 @@ VALUE_TEXTS: dict[str, tuple[str, str]] = {
         "{inner}；应为任务输出中的文件夹，例如 model",
     ),
     "no_bucket_for_model": (
-        "the project has no bucket to copy the model to; make one with `danlu store mb`",
+        "the project has no bucket to copy the model to; create one with `danlu store mb`",
         "项目没有可存放模型的存储桶；可用 `danlu store mb` 新建",
     ),
     "no_folder_yet": (
         "there is no folder {name}; create it first, or pass make_folder",
-        "没有文件夹 {name}；请先新建，或使用 make_folder",
+        "没有文件夹 {name}；请先新建，或设置 make_folder",
     ),
     "not_a_resource": (
         "{given} is not a resource; expected a device type such as npu, or cpus or memory",
@@ -305,7 +305,7 @@ VALUE_TEXTS: dict[str, tuple[str, str]] = {
         "'per_device' 只能用于 launch: ascend，而此任务为 launch: {launch}",
     ),
     "own_access_only": (
-        "expected own, got {given}: this comes from {job}, and a job hands no access on",
+        "expected own, got {given}: {job} is a job and cannot grant access",
         "应为 own，实际为 {given}：请求来自 {job}，任务不能转授访问权限",
     ),
     "no_host_network": (
@@ -337,7 +337,7 @@ VALUE_TEXTS: dict[str, tuple[str, str]] = {
     ),
     "not_json_at": ("it is not JSON: {problem} at character {number}", "不是 JSON：第 {number} 个字符处 {problem}"),
     "current_password": (
-        "the current password is missing or wrong; an admin can make a link that lets you choose a new one",
+        "the current password is missing or wrong; an admin can create a link to set a new one",
         "当前密码缺失或错误；管理员可以生成链接供您设置新密码",
     ),
     "bad_project_name": ("invalid project name: {problem}; choose another name", "项目名称无效：{problem}；请另选名称"),
@@ -360,7 +360,7 @@ VALUE_TEXTS: dict[str, tuple[str, str]] = {
         "第 {number} 个词应为文本，实际为 {given}；请加引号",
     ),
     "no_bucket_for_results": (
-        "the project has no bucket to put results in; make one with `danlu store mb`",
+        "the project has no bucket to put results in; create one with `danlu store mb`",
         "项目没有可存放结果的存储桶；可用 `danlu store mb` 新建",
     ),
     "code_of_machine": ("{path} is {what}; upload it and send code.tree", "{path} {what}；请上传并发送 code.tree"),

@@ -64,7 +64,7 @@ class Blobs:
             found.update(piece)
             yield piece
         if found.hexdigest() != digest:
-            raise Unavailable(f"the stored bytes of {digest} are damaged; tell an admin of the server")
+            raise Unavailable(f"the stored bytes of {digest} are damaged; report it to an admin")
 
     def size(self, digest: str) -> int:
         return self._objects.stat(_path(digest)).size
