@@ -187,7 +187,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         database=database,
         logs=logs,
         usage=usage,
-        engines=_make_engines(settings, engine_settings),
+        engines=make_engines(settings, engine_settings),
         sealer=sealer,
         server_url=settings.reached_at,
         server_id=_claims_as(folder_id, settings.name),
@@ -216,15 +216,26 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
     return state, scheduler, parts.engines
 
 
-def _make_engines(settings: ServerSettings, shared: EngineSettings) -> dict[str, Engine]:
+def make_engines(settings: ServerSettings, shared: EngineSettings) -> dict[str, Engine]:
     """Create the engines; by name, in the order of the settings. Each hides from its jobs the private paths of those
-    created before it, remote engines first: their jobs run on other machines."""
+    created before it, remote engines first: their jobs run on other machines.
+
+    Raise InvalidInput for an engine of this machine with private paths that is created after another of this machine:
+    plugins can add such engines.
+    """
     kinds = {name: load_engine(name) for name in settings.engines}
     _check_reachable(settings, is_remote=any(kind.is_remote for kind in kinds.values()))
     made: dict[str, Engine] = {}
     for name in sorted(kinds, key=lambda name: not kinds[name].is_remote):
         private = [path for engine in made.values() for path in engine.private_paths()]
-        made[name] = kinds[name].create(shared.model_copy(update={"hide": (*shared.hide, *private)}))
+        engine = kinds[name].create(shared.model_copy(update={"hide": (*shared.hide, *private)}))
+        before = next((one for one in made if not kinds[one].is_remote), None)
+        if before is not None and engine.private_paths():
+            raise InvalidInput(
+                f"engine: jobs of {before!r} would see private files of {name!r}; expected {name!r} before it, or one "
+                "of them only"
+            )
+        made[name] = engine
     return {name: made[name] for name in kinds}
 
 
