@@ -1,4 +1,4 @@
-"""The sync protocol of docs/formats/journal.md in memory, with as much bad luck as a test asks for."""
+"""The sync protocol of docs/formats/journal.md, and artifacts, in memory, with as much bad luck as a test asks for."""
 
 from __future__ import annotations
 
@@ -9,9 +9,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Callable
 
 _JOURNAL = re.compile(r"/api/v1/runs/([^/]+)/journals/([0-9a-f]{32})(?:\?offset=(\d+))?$")
+_UPLOAD = re.compile(r"/api/v1/artifacts/uploads/([^/]+)/(lacking|chunks|commit)$")
+_LINKS = re.compile(r"/api/v1/artifacts/versions/([^/]+)/links$")
+
+
+def accepts_all(_method: str, _path: str, _body: bytes) -> int:
+    """Refuse nothing."""
+    return 0
 
 
 class RunServer:
@@ -21,6 +28,20 @@ class RunServer:
         self.runs: dict[str, dict[str, Any]] = {}
         self.journals: dict[tuple[str, str], bytearray] = {}
         self.deleted: set[str] = set()
+        self.names: dict[str, str] = {}
+        """Id of an artifact that was begun -> its name."""
+
+        self.versions: dict[str, list[str]] = {}
+        """Name -> ids of artifacts, in the order in which they were committed."""
+
+        self.links: set[tuple[str, str]] = set()
+        """(artifact, run)"""
+
+        self.refuse: Callable[[str, str, bytes], int] = accepts_all
+        """Method, path and body of a request -> the status that it is refused with, or 0."""
+
+        self.refusals: list[str] = []
+        self.token = "a-token"
         self.lock = threading.Lock()
         self.mischief = mischief
         self.chance = random.Random(seed)
@@ -59,7 +80,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self._body()
-        if self._is_unlucky():
+        if self._is_unlucky() or self._is_refused(body):
+            return
+        if "/artifacts/" in self.path:
+            self._take_artifact(body)
             return
         header = json.loads(body)
         self.mind.runs.setdefault(header["run"], header)
@@ -68,17 +92,40 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         run, journal, _ = self._wanted()
+        if self._is_refused(b""):
+            return
         if not self._is_unlucky() and not self._is_deleted(run):
             self._answer(200, {"offset": len(self.mind.journals.get((run, journal), b""))})
 
     def do_PUT(self) -> None:
         data = self._body()
         run, journal, offset = self._wanted()
-        if self._is_unlucky() or self._is_deleted(run):
+        if self._is_unlucky() or self._is_refused(data) or self._is_deleted(run):
             return
         has = self.mind.append(run, journal, int(offset), data)
         if not self._is_unlucky():
             self._answer(200, {"offset": has})
+
+    def _take_artifact(self, body: bytes) -> None:
+        upload, link = _UPLOAD.match(self.path), _LINKS.match(self.path)
+        if link is not None:
+            run = json.loads(body)["run"]
+            if run not in self.mind.runs:
+                self._answer(404, {"error": "NotFound", "message": f"no run {run}"})
+                return
+            self.mind.links.add((link[1], run))
+            self._answer(200, {})
+        elif upload is None:
+            begin = json.loads(body)
+            self.mind.names[begin["artifact"]] = begin["name"]
+            self._answer(200, {"id": begin["artifact"]})
+        elif upload[2] == "commit":
+            name = self.mind.names[upload[1]]
+            versions = self.mind.versions.setdefault(name, [])
+            versions.append(upload[1])
+            self._answer(200, {"version": len(versions), "name": name})
+        else:
+            self._answer(200, {"lacking": json.loads(body)["digests"]} if upload[2] == "lacking" else {})
 
     def _wanted(self) -> tuple[str, str, str]:
         found = _JOURNAL.match(self.path)
@@ -92,6 +139,14 @@ class _Handler(BaseHTTPRequestHandler):
         if run not in self.mind.deleted:
             return False
         self._answer(404, {"error": "NotFound", "message": f"run {run} was deleted"})
+        return True
+
+    def _is_refused(self, body: bytes) -> bool:
+        status = self.mind.refuse(self.command, self.path, body)
+        if not status:
+            return False
+        self.mind.refusals.append(f"{self.command} {self.path}")
+        self._answer(status, {"error": "Error", "message": "not now"})
         return True
 
     def _is_unlucky(self) -> bool:

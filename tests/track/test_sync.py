@@ -7,22 +7,22 @@ import random
 import shutil
 import threading
 from contextlib import AbstractContextManager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.fakes.run_server import RunServer
+from tests.fakes.run_server import RunServer, accepts_all
+from tests.support.drafts import write_artifact
 
 from danlu import journal, track
 from danlu.testing.waiting import wait_until
 from danlu.track.folders import find_runs
 from danlu.track.reading import open_journals, read_run
-from danlu.track.sync.address import Address, NotNow, _Patience, connected
-from danlu.track.sync.syncing import ServerAway, Synced, sync_all
+from danlu.track.sync.address import Address, connected
+from danlu.track.sync.artifacts import ArtifactSync
+from danlu.track.sync.syncing import ServerAway, Synced, SyncedArtifact, sync_all, sync_artifact
 from danlu.transfer.api import Api
-from danlu.transfer.errors import Refused
 from danlu.transfer.journals import send_journal
 
 
@@ -231,50 +231,33 @@ class TestUpload:
         ]
 
 
-@pytest.mark.parametrize(("status", "raised"), [(507, NotNow), (503, NotNow), (422, Refused)])
-def test_who_waits_is_told_which_refusal_may_pass(status: int, raised: type[Exception]) -> None:
-    class Says(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_error(status)
+class TestArtifacts:
+    @pytest.mark.parametrize(("status", "is_temporary"), [(507, True), (503, True), (422, False)])
+    def test_who_waits_is_told_which_refusal_may_pass(self, tmp_path: Path, status: int, is_temporary: bool) -> None:
+        folder = write_artifact(tmp_path, "art-z", at=1.0)
+        with RunServer().serving() as minded, api_of(minded) as api:
+            minded.refuse = lambda *_: status
+            assert sync_artifact(api, folder) == SyncedArtifact(
+                folder, "art-z", "model", None, 0, "not now", is_temporary=is_temporary
+            )
+            minded.refuse = accepts_all
+            done = sync_artifact(api, folder)
+        assert done == SyncedArtifact(folder, "art-z", "model", 1, len("art-z"), "")
 
-        def log_message(self, format: str, *args: object) -> None:
-            return
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Says) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            address = Address(f"http://127.0.0.1:{server.server_port}", "key")
-            with connected(address, waits=True) as api, pytest.raises(raised):
-                api.get("/artifacts")
-            with connected(address) as api, pytest.raises(Refused):
-                api.get("/artifacts")
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-def test_a_server_that_stays_full_is_waited_for_once() -> None:
-    tries: list[int] = []
-
-    def full() -> None:
-        tries.append(1)
-        raise Refused(507, "full")
-
-    patience = _Patience(0.3, first_seconds=0.0, waits=False)
-    patience.call("x", lambda: None)  # the server has answered
-    for _ in range(3):
-        with pytest.raises(Refused):
-            patience.call("x", full)
-    num_tries = len(tries)
-    assert num_tries > 3
-    with pytest.raises(Refused):
-        patience.call("x", full)
-    assert len(tries) == num_tries + 1
-    patience.call("x", lambda: None)
-    with pytest.raises(Refused):
-        patience.call("x", full)
-    assert len(tries) > num_tries + 2
+    def test_versions_of_one_name_keep_their_order(self, tmp_path: Path) -> None:
+        for at, artifact in enumerate(["art-z", "art-y"]):
+            write_artifact(tmp_path, artifact, at=float(at))
+        write_artifact(tmp_path, "art-x", at=2.0, name="other")
+        said: list[str] = []
+        with RunServer().serving() as minded:
+            minded.refuse = lambda _, __, body: 507 if b"art-z" in body else 0
+            sync = ArtifactSync(said.append)
+            sync.look_into(Address(minded.url, "key"), [str(tmp_path)], soon=True)
+            wait_until(lambda: said and minded.versions == {"other": ["art-x"]})
+            minded.refuse = accepts_all
+            sync.look_into(Address(minded.url, "key"), [str(tmp_path)], soon=True)
+            wait_until(lambda: minded.versions == {"other": ["art-x"], "model": ["art-z", "art-y"]})
+            sync.look_into(None, [], soon=False)
 
 
 def test_the_companion_syncs_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,10 @@ import threading
 import pytest
 
 from danlu.transfer.errors import Disconnected, LocalProblem, NotConnected, Refused, ServerAway, Stopped
-from danlu.transfer.retrying import PASSING, Backoff, Retry
+from danlu.transfer.retrying import Backoff, Retry
+
+TEMPORARY = (408, 425, 429, 500, 502, 503, 504, 507, 522)
+"""The last one is of a proxy, and not in any standard."""
 
 
 class Clock:
@@ -78,7 +81,7 @@ class Attempts:
 class TestCall:
     @pytest.mark.parametrize(
         "problem",
-        [Disconnected("broke"), NotConnected("nobody"), *(Refused(status, "x") for status in sorted(PASSING))],
+        [Disconnected("broke"), NotConnected("nobody"), *(Refused(status, "x") for status in TEMPORARY)],
     )
     def test_what_may_pass_is_tried_again(self, problem: Exception) -> None:
         attempts = Attempts(problem, problem)
@@ -88,7 +91,7 @@ class TestCall:
 
     @pytest.mark.parametrize(
         "problem",
-        [Refused(404, "no"), Refused(401, "who"), Refused(422, "what"), LocalProblem("x", OSError(28, "full"))],
+        [*(Refused(status, "no") for status in (401, 404, 422, 501)), LocalProblem("x", OSError(28, "full"))],
     )
     def test_what_does_not_pass_is_raised_at_once(self, problem: Exception) -> None:
         attempts = Attempts(problem)
@@ -146,3 +149,23 @@ class TestCall:
             retry.call("it", Attempts(Disconnected("nobody")))
         retry.call("it", Attempts())
         assert retry.until(threading.Event()).call("it", Attempts(Disconnected("broke"))) == "done"
+
+    def test_a_server_that_stays_full_is_waited_for_once(self) -> None:
+        retry = Retry(0.3, first_seconds=0.0)
+        retry.call("it", Attempts())
+        for most in (100, 1, 1):
+            full = Attempts(*(Refused(507, "full") for _ in range(100)))
+            with pytest.raises(Refused):
+                retry.call("it", full)
+            assert (full.num_calls > 1, full.num_calls <= most) == (most > 1, True)
+        retry.call("it", Attempts())
+        assert retry.call("it", Attempts(Refused(507, "full"))) == "done"
+
+    def test_a_refusal_may_get_less_patience_than_a_broken_connection(self) -> None:
+        retry = Retry(30.0).hasty(0.0)
+        assert retry.call("it", Attempts(Disconnected("broke"))) == "done"
+        with pytest.raises(Refused):
+            retry.call("it", Attempts(Disconnected("broke"), Refused(507, "full")))
+        assert Retry(0.0).hasty(30.0).call("it", Attempts()) == "done"
+        with pytest.raises(Refused):
+            Retry(0.0).hasty(30.0).call("it", Attempts(Refused(507, "full")))

@@ -27,7 +27,7 @@ from danlu.transfer.carrier import (
     refusal,
 )
 from danlu.transfer.errors import Changed, Damaged, NotConnected, Refused, Replaced, ServerAway
-from danlu.transfer.retrying import PASSING, Retry
+from danlu.transfer.retrying import Retry
 
 PATIENCE_SECONDS = 2.0
 """How long to retry an unreachable server: short, because users wait."""
@@ -168,8 +168,9 @@ class Http:
         response = self._client.send(request, stream=True)
         try:
             if response.is_error:
-                error = _plain(refusal(response.status_code, response.reason_phrase, _read_error_body(response)))
-                raise ComesBack(error) if response.status_code in PASSING else error
+                refused = refusal(response.status_code, response.reason_phrase, _read_error_body(response))
+                error = _plain(refused)
+                raise ComesBack(error) if refused.is_temporary else error
             if not response.is_success:
                 raise _not_ours(response)
             yield response

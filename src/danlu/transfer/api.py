@@ -27,6 +27,10 @@ class Api:
         """The same, whose waiting is ended by an event."""
         return Api(self.carrier, self._retry.until(stop))
 
+    def hasty(self, seconds: float) -> Api:
+        """The same, with less patience for temporary refusals."""
+        return Api(self.carrier, self._retry.hasty(seconds))
+
     def get(self, path: str) -> Any:
         return self.ask("GET", path)
 

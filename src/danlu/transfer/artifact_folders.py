@@ -49,6 +49,8 @@ class SentArtifact(NamedTuple):
     """Why it is not, or not wholly, on the server; empty when it is."""
 
     is_skipped: bool = False
+    is_temporary: bool = False
+    """Whether the problem may be gone later: the server is busy, or has no room."""
 
 
 def send_folder(api: Api, folder: str, *, told: Told = quiet) -> Optional[SentArtifact]:
@@ -71,10 +73,10 @@ def send_folder(api: Api, folder: str, *, told: Told = quiet) -> Optional[SentAr
         try:
             return send_draft(api, draft, folder=OwnFolder(folder), told=told)
         except Refused as refused:
-            problem = refused.message
+            sent = sent._replace(problem=refused.message, is_temporary=refused.is_temporary)
         except (Changed, Damaged, LocalProblem, ValueError, TypeError) as error:
-            problem = str(error)
-        return sent._replace(problem=problem)
+            sent = sent._replace(problem=str(error))
+        return sent
 
 
 class OwnFolder:

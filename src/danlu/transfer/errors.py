@@ -9,6 +9,10 @@ import errno
 from collections.abc import Mapping
 from typing import Any, Optional
 
+_TEMPORARY = frozenset({408, 425, 429})
+_FINAL_OF_SERVER = frozenset({501, 505})
+"""Statuses of 500 and more that will be the same the next time."""
+
 
 class Refused(Exception):
     """The server answered, and the answer is no."""
@@ -23,6 +27,11 @@ class Refused(Exception):
         """The server's name for the kind of problem, such as BadChecksum."""
 
         self.fields = dict(fields or {})
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether the answer may be another one later: the server is starting, busy, broken or without room."""
+        return self.status in _TEMPORARY or (self.status >= 500 and self.status not in _FINAL_OF_SERVER)
 
 
 class Disconnected(Exception):

@@ -20,7 +20,6 @@ from danlu.transfer.local_files import Opener, body_of_file, local_problems, ope
 from danlu.transfer.object_answers import SHA256_HEADER, object_path
 from danlu.transfer.parts import OutOfReach, send_parts
 from danlu.transfer.progress import Told, quiet
-from danlu.transfer.retrying import PASSING
 from danlu.transfer.sent_bytes import SentBytes
 
 NUM_PARALLEL = 4
@@ -131,7 +130,7 @@ class _Sender:
         refused = {str(item["key"]): _refusal(item) for item in answer["refused"]}
         for small in smalls:
             problem = refused.get(small.file.key)
-            if problem is not None and problem.status in PASSING:
+            if problem is not None and problem.is_temporary:
                 continue
             del left[small.file.key]
             if problem is None:

@@ -17,8 +17,6 @@ from danlu.transfer.errors import Disconnected, NotConnected, Refused, ServerAwa
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.1, 10.0
 SPREAD = (0.7, 1.3)
-PASSING = frozenset({408, 425, 429, 500, 502, 503, 504, 507})
-"""Answers that may be others in a moment."""
 
 T = TypeVar("T")
 
@@ -74,17 +72,26 @@ class Retry:
         say: Callable[[str], None] = quiet,
         stop: Optional[threading.Event] = None,
     ) -> None:
-        """`first_seconds`: the patience with a server that has not answered yet; the same when left out."""
+        """`first_seconds`: the patience with a server that has not answered yet, or was waited for in vain; the same
+        when left out. With 0, a hundred calls do not wait for a full disk one after the other."""
         self._patience_seconds = patience_seconds
         self._first_seconds = patience_seconds if first_seconds is None else first_seconds
         self._say = say
         self._stop = stop or threading.Event()
+        self._refusal_seconds: Optional[float] = None
         self._has_answered = threading.Event()
+        """Shared by all copies, as the server is the same."""
 
     def until(self, stop: threading.Event) -> Retry:
         """The same policy, ended by an event."""
         same = copy.copy(self)
         same._stop = stop
+        return same
+
+    def hasty(self, seconds: float) -> Retry:
+        """The same policy, with less patience for temporary refusals. Broken connections are waited for as before."""
+        same = copy.copy(self)
+        same._refusal_seconds = seconds
         return same
 
     def call(
@@ -100,7 +107,7 @@ class Retry:
         When patience is over, an answer of the server is raised as Refused and anything else as ServerAway. What must
         not happen twice is tried again only if nothing was sent. Raise Stopped when told to stop.
         """
-        backoff, done = Backoff(self._patience()), progress()
+        broken, refusals, done = *self._backoffs(), progress()
         while True:
             if self._stop.is_set():
                 raise Stopped
@@ -109,25 +116,33 @@ class Retry:
                 self._has_answered.set()
                 return result
             except Refused as refused:
-                self._has_answered.set()
-                if refused.status not in PASSING or not is_repeatable:
+                if not refused.is_temporary:
+                    self._has_answered.set()
+                if not refused.is_temporary or not is_repeatable:
                     raise
                 problem: Exception = refused
-                told = f"{refused.status} {refused.message}"
+                backoff, told = refusals, f"{refused.status} {refused.message}"
             except Disconnected as error:
                 if not is_repeatable and not isinstance(error, NotConnected):
                     raise ServerAway(*error.args) from error
-                problem, told = error, str(error)
+                problem, backoff, told = error, broken, str(error)
             if progress() != done:
-                backoff.reset()
+                broken.reset()
+                refusals.reset()
                 done = progress()
             pause = backoff.failed()
             if pause is None:
+                self._has_answered.clear()
                 if isinstance(problem, Refused):
                     raise problem
                 raise ServerAway(told) from problem
             self._say(f"{what}: {told}; trying again in {pause:.1f} s")
             self._stop.wait(pause)
 
-    def _patience(self) -> float:
-        return self._patience_seconds if self._has_answered.is_set() else self._first_seconds
+    def _backoffs(self) -> tuple[Backoff, Backoff]:
+        """For broken connections and for refusals; the same one unless refusals have a patience of their own."""
+        patience = self._patience_seconds if self._has_answered.is_set() else self._first_seconds
+        broken = Backoff(patience)
+        if self._refusal_seconds is None:
+            return broken, broken
+        return broken, Backoff(min(patience, self._refusal_seconds))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Callable, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
 from danlu.inside import inside_job
 from danlu.transfer.api import Api
 from danlu.transfer.carrier import Credentials
-from danlu.transfer.errors import Refused, ServerAway
 from danlu.transfer.http_carrier import HttpCarrier
-from danlu.transfer.retrying import PASSING, Retry
+from danlu.transfer.retrying import Retry
 
 PATIENCE_SECONDS = 30.0
 """How long to wait for a server that has responded before, for example during a restart. After a wait in vain, nothing
@@ -45,35 +44,11 @@ def connect(address: Address) -> Api:
     return Api(HttpCarrier(address.url, address.credentials), Retry(0.0))
 
 
-class NotNow(ServerAway):
-    """The server responds, but is full or too busy. This may concern one object only."""
-
-
 @contextmanager
-def connected(address: Address, *, waits: bool = False) -> Iterator[Api]:
-    """Yield an API that retries once the server has responded. Closes the connections at the end.
-
-    With `waits`, temporary rejections are raised as NotNow instead of Refused.
-    """
+def connected(address: Address) -> Iterator[Api]:
+    """Yield an API that retries once the server has responded. Closes the connections at the end."""
     carrier = HttpCarrier(address.url, address.credentials)
     try:
-        yield Api(carrier, _Patience(PATIENCE_SECONDS, first_seconds=0.0, waits=waits))
+        yield Api(carrier, Retry(PATIENCE_SECONDS, first_seconds=0.0))
     finally:
         carrier.close()
-
-
-class _Patience(Retry):
-    def __init__(self, patience_seconds: float, *, first_seconds: float, waits: bool) -> None:
-        super().__init__(patience_seconds, first_seconds=first_seconds)
-        self._waits = waits
-
-    def call(self, what: str, attempt: Callable[[], Any], **how: Any) -> Any:
-        try:
-            return super().call(what, attempt, **how)
-        except Refused as refused:
-            if refused.status not in PASSING:
-                raise
-            self._has_answered.clear()
-            if self._waits:
-                raise NotNow(f"{refused.status} {refused.message}") from refused
-            raise

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Callable, Optional
 
 from danlu.content.drafts import RECORD, find_drafts, read_draft
-from danlu.track.sync.address import Address, NotNow, connected
+from danlu.track.sync.address import Address, connected
 from danlu.track.sync.syncing import ServerAway, sync_artifact
 from danlu.transfer.retrying import Backoff
 
@@ -66,9 +66,9 @@ class ArtifactSync:
             self._wake.wait(pause)
 
     def _send_finished(self, folder: str) -> None:
-        """Send finished artifacts in order. Raise NotNow at the end if some have to wait."""
-        waiting: dict[str, NotNow] = {}
-        """By name: later artifacts of the same name wait too, because versions are numbered in order."""
+        """Send finished artifacts in order. Raise ServerAway at the end if some have to wait."""
+        waiting: dict[str, str] = {}
+        """Name -> why: later artifacts of the same name wait too, because versions are numbered in order."""
 
         for draft_folder in find_drafts(folder):
             size = os.path.getsize(os.path.join(draft_folder, RECORD))
@@ -80,15 +80,13 @@ class ArtifactSync:
             name = str(draft.header.get("name"))
             if name in waiting:
                 continue
-            try:
-                with connected(self._address, waits=True) as api:
-                    done = sync_artifact(api, draft_folder)
-            except NotNow as problem:
-                waiting[name] = problem
-                continue
-            if done is not None:
+            with connected(self._address) as api:
+                done = sync_artifact(api, draft_folder)
+            if done is not None and done.is_temporary:
+                waiting[name] = done.problem
+            elif done is not None:
                 self._done[draft_folder] = os.path.getsize(os.path.join(draft_folder, RECORD))
                 if done.problem:
                     self._say(f"{done.name} is not synced: {done.problem}")
         if waiting:
-            raise next(iter(waiting.values()))
+            raise ServerAway(next(iter(waiting.values())))

@@ -19,9 +19,6 @@ from danlu.transfer.api import Api
 from danlu.transfer.errors import Refused
 from danlu.transfer.journals import announce, send_journal
 
-FINAL_STATUS = (403, 404, 409, 422)
-"""Status codes that are final: the run is not sent again."""
-
 PIECE_BYTES = 8 << 20
 
 
@@ -115,7 +112,7 @@ class Attended:
                 send_journal(api, str(self.header["run"]), path)
             self._is_announced = True
         except Refused as refused:
-            if refused.status not in FINAL_STATUS:
+            if refused.is_temporary or refused.status == 401:  # the user may sign in again
                 raise
             return f"{refused.status} {refused.message}"
         self._sent_bytes = size

@@ -87,13 +87,18 @@ def sync_artifact(
 def sync_artifacts_of(api: Api, run: Synced) -> str:
     """Sync the artifacts that a run has read or produced; return why one is not on the server, or ""."""
     problem = ""
+    waiting: set[str] = set()
     for folder in find_drafts(os.path.join(os.path.dirname(os.path.abspath(run.folder)), ARTIFACTS)):
         draft = read_draft(folder)
         if draft is None or not draft.is_sealed or run.run_id not in [link.run for link in draft.links]:
             continue
+        if str(draft.header.get("name")) in waiting:
+            continue  # versions are numbered in order
         done = sync_artifact(api, folder)
         if done is not None and done.problem:
             problem = f"artifact {done.name}: {done.problem}"
+            if done.is_temporary:
+                waiting.add(done.name)
     return problem
 
 
