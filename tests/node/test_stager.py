@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fakes.run_server import RunServer
 from tests.support.tasks import make_task
 
 from danlu.node.stage import stager
@@ -34,7 +35,7 @@ def store() -> Iterator[StoreServer]:
 class Stager:
     """One run of the script."""
 
-    def __init__(self, folder: Path, store: StoreServer, direction: str, **task: object) -> None:
+    def __init__(self, folder: Path, store: StoreServer | RunServer, direction: str, **task: object) -> None:
         self.folder = folder
         output = TaskOutput(str(folder / "ml/output"), "store://out/job/", while_running=True)
         description = make_task(**{"server_url": store.url, **PATIENCE, "outputs": (output,), **task})

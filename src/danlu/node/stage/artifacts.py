@@ -13,7 +13,7 @@ from typing import Any, Optional
 
 from danlu.content.drafts import FOLDER, MAX_RECORD_BYTES, RECORD, Draft, Link, begun_at, parse
 from danlu.node.stage.job_files import open_regular
-from danlu.transfer.api import Api
+from danlu.node.stage.one_pass import Pass
 from danlu.transfer.artifact_folders import send_draft
 from danlu.transfer.errors import Changed, Damaged, LocalProblem, Refused, Removed
 
@@ -36,25 +36,30 @@ class _JobFolder:
 
 
 class ArtifactsSender:
-    """Remembers what it has uploaded. A rejected artifact is reported once and never fails the task."""
+    """Remembers what it has uploaded. An artifact that is rejected for good is reported once and never fails the
+    task."""
 
-    def __init__(self, api: Api, runs: Optional[str], *, say: Callable[[str], None]) -> None:
-        self._api = api
+    def __init__(self, runs: Optional[str], *, say: Callable[[str], None]) -> None:
         self._folder = os.path.join(runs, FOLDER) if runs is not None else None
         self._say = say
         self._uploaded: dict[str, dict[str, Any]] = {}
         self._linked: dict[str, tuple[Link, ...]] = {}
         self._refused: set[str] = set()
 
-    def send(self) -> None:
+    def send(self, this_pass: Pass) -> None:
         """Upload every finished artifact. Raise ServerAway when the server stays unreachable."""
         if self._folder is None or os.path.islink(self._folder) or not os.path.isdir(self._folder):
             return
         names = sorted(os.listdir(self._folder))
         folders = [folder for name in names if (folder := os.path.join(self._folder, name)) not in self._refused]
         drafts = {folder: draft for folder in folders if (draft := self._try_read(folder)) is not None}
-        for folder in sorted(drafts, key=lambda folder: begun_at(drafts[folder].header)):  # in the order of versions
-            self._send(folder, drafts[folder])
+        waiting: set[str] = set()
+        """Names: later artifacts of the same name wait too, because versions are numbered in order."""
+
+        for folder in sorted(drafts, key=lambda folder: begun_at(drafts[folder].header)):
+            name = str(drafts[folder].header.get("name"))
+            if name not in waiting and not self._send(folder, drafts[folder], this_pass):
+                waiting.add(name)
 
     def _try_read(self, folder: str) -> Optional[Draft]:
         try:
@@ -65,20 +70,27 @@ class ArtifactsSender:
             self._refuse(folder, str(problem))
             return None
 
-    def _send(self, folder: str, draft: Draft) -> None:
+    def _send(self, folder: str, draft: Draft, this_pass: Pass) -> bool:
+        """Return False when this has to be tried again."""
         try:
             if draft.incomplete and not draft.is_sealed:
                 self._refuse(folder, draft.why_unfinished)
             elif draft.is_sealed and not draft.is_done:
-                send_draft(self._api, draft, folder=_JobFolder(folder, partial(self._note, folder)))
+                send_draft(this_pass.api, draft, folder=_JobFolder(folder, partial(self._note, folder)))
         except Removed:
-            return
+            return True
         except (LocalProblem, Changed, Damaged, ValueError, TypeError) as problem:
             self._refuse(folder, str(problem))
         except Refused as refused:
             if refused.status == 401:
                 raise
+            if refused.is_temporary:
+                this_pass.put_off(refused)
+                return False
+            if refused.status == 404 and this_pass.may_lack_runs:
+                return False  # it may be linked with such a run
             self._refuse(folder, f"{refused.status} {refused.message}")
+        return True
 
     def _read(self, folder: str) -> Optional[Draft]:
         """Return the record and what was uploaded already. The project is the job's, whatever the record says."""

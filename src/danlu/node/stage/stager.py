@@ -19,12 +19,11 @@ from typing import Optional
 
 sys.path.append(os.path.abspath(os.path.join(__file__, "../../../..")))
 
-from danlu.node.stage.artifacts import ArtifactsSender
 from danlu.node.stage.description import Staging, read_staging
 from danlu.node.stage.elsewhere import S3, WEB, Elsewhere
 from danlu.node.stage.fetch import InputMissing, Sources, fetch_all
-from danlu.node.stage.runs import RunsSender
 from danlu.node.stage.send import Sender
+from danlu.node.stage.tracked import Tracked
 from danlu.node.supervise.stager_process import kept_in
 from danlu.node.task import TaskCache
 from danlu.transfer.api import Api
@@ -61,24 +60,21 @@ def stage_out(task: Staging) -> tuple[str, str] | None:
     patience = task.out_patience_seconds
     api = _api(task, patience)
     sender = Sender(api, task.outputs, sent=task.fetched, say=_say)
-    runs = RunsSender(api, task.runs, say=_say)
-    artifacts = ArtifactsSender(api, task.runs, say=_say)
+    tracked = Tracked(api, task.runs, say=_say)
     pause = 0.0
     while not _is_last(pause):
         began = time.monotonic()
         try:
-            runs.send()
-            artifacts.send()
+            has_rest = tracked.send()
             sender.send_settled()
         except Exception as problem:  # not final: the last pass decides
             _say(f"{type(problem).__name__}: {problem}")
-            pause = AFTER_PROBLEM_SECONDS
-        else:
-            pause = max(PASS_SECONDS, 10 * (time.monotonic() - began))
+            has_rest = True
+        pause = AFTER_PROBLEM_SECONDS if has_rest else max(PASS_SECONDS, 10 * (time.monotonic() - began))
     try:
-        runs.send()
-        artifacts.send()
+        tracked.send()
         left_out = sender.send_all()
+        tracked.send_rest(patience)
     except Refused as refused:
         return "upload_failed", f"the server refused an upload: {refused.status} {refused.message}"
     except ServerAway as away:
