@@ -16,9 +16,11 @@ from tests.fakes.run_server import RunServer, accepts_all
 from tests.support.drafts import write_artifact
 
 from danlu import journal, track
+from danlu.cli.tracking.sync_artifacts import LATER, sync_artifacts
 from danlu.testing.waiting import wait_until
 from danlu.track.folders import find_runs
 from danlu.track.reading import open_journals, read_run
+from danlu.track.sync import address
 from danlu.track.sync.address import Address, connected
 from danlu.track.sync.artifacts import ArtifactSync
 from danlu.track.sync.syncing import ServerAway, Synced, SyncedArtifact, sync_all, sync_artifact
@@ -258,6 +260,22 @@ class TestArtifacts:
             sync.look_into(Address(minded.url, "key"), [str(tmp_path)], soon=True)
             wait_until(lambda: minded.versions == {"other": ["art-x"], "model": ["art-z", "art-y"]})
             sync.look_into(None, [], soon=False)
+
+    def test_danlu_sync_keeps_the_order_of_versions_too(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(address, "PATIENCE_SECONDS", 0.1)
+        folders = [write_artifact(tmp_path, name, at=at) for at, name in enumerate(["art-z", "art-y"])]
+        folders.append(write_artifact(tmp_path, "art-x", at=2.0, name="other"))
+        with RunServer().serving() as minded:
+            minded.refuse = lambda _, __, body: 507 if b"art-z" in body else 0
+            done = sync_artifacts(Address(minded.url, "key"), folders, is_quiet=True)
+            assert [(one.artifact_id, one.problem) for one in done] == [
+                ("art-z", "not now"),
+                ("art-y", LATER),
+                ("art-x", ""),
+            ]
+            minded.refuse = accepts_all
+            done = sync_artifacts(Address(minded.url, "key"), folders, is_quiet=True)
+            assert [(one.version, one.problem) for one in done] == [(1, ""), (2, ""), (1, "")]
 
 
 def test_the_companion_syncs_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,21 +11,31 @@ if TYPE_CHECKING:
     from danlu.track.sync.address import Address
     from danlu.track.sync.syncing import SyncedArtifact
 
+LATER = "an earlier version of it has to be sent first; run danlu sync again"
+
 
 def sync_artifacts(address: Address, folders: Sequence[str], *, is_quiet: bool) -> list[SyncedArtifact]:
-    """Upload artifacts one by one, with a progress bar. A rejected one does not stop the others."""
+    """Upload artifacts one by one, with a progress bar. A rejected one does not stop the others.
+
+    Versions are numbered in order: one that the server has no room for keeps back the later ones of its name.
+    """
     from danlu.client.files.progress import Meter
     from danlu.content.drafts import read_draft
     from danlu.errors import ServerUnreachable
-    from danlu.spec.units import show_size
     from danlu.track.sync.address import connected
-    from danlu.track.sync.syncing import ServerAway, sync_artifact
+    from danlu.track.sync.syncing import ServerAway, SyncedArtifact, sync_artifact
 
     done: list[SyncedArtifact] = []
+    waiting: set[str] = set()
     with connected(address) as api:
         for folder in folders:
             draft = read_draft(folder)
             if draft is None:
+                continue
+            name = str(draft.header.get("name"))
+            if name in waiting:
+                done.append(SyncedArtifact(folder, draft.id, name, None, 0, LATER))
+                _show(done[-1], is_quiet=is_quiet)
                 continue
             try:
                 with progress_bar() as listener:
@@ -38,8 +48,17 @@ def sync_artifacts(address: Address, folders: Sequence[str], *, is_quiet: bool) 
             if found is None:
                 continue
             done.append(found)
-            if not is_quiet:
-                sent = f"{show_size(found.num_bytes)} sent" if found.num_bytes else "already uploaded"
-                version = f":{found.version}" if found.version is not None else ""
-                echo(f"{found.artifact_id}  {found.name}{version}  {found.problem or sent}")
+            if found.is_temporary:
+                waiting.add(found.name)
+            _show(found, is_quiet=is_quiet)
     return done
+
+
+def _show(found: SyncedArtifact, *, is_quiet: bool) -> None:
+    from danlu.spec.units import show_size
+
+    if is_quiet:
+        return
+    sent = f"{show_size(found.num_bytes)} sent" if found.num_bytes else "already uploaded"
+    version = f":{found.version}" if found.version is not None else ""
+    echo(f"{found.artifact_id}  {found.name}{version}  {found.problem or sent}")
