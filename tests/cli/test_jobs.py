@@ -186,7 +186,7 @@ class TestLook:
     def test_favourites_are_listed_until_they_are_none(self, danlu: Danlu, failed: str) -> None:
         assert danlu("favourite", failed).out == f"{failed} is a favourite; `danlu ps --favourites` lists them\n"
         assert [line.split()[0] for line in danlu("ps", "--favourites").out.splitlines()] == ["ID", failed]
-        assert danlu("favourite", "--remove", failed).out == f"{failed} is not a favourite any more\n"
+        assert danlu("favourite", "--remove", failed).out == f"{failed} is no longer a favourite\n"
         assert danlu("ps", "--favourites").out == "no jobs\n"
         assert danlu("favourite", "no-such-job").code != 0
 

@@ -102,7 +102,7 @@ class TestLists:
 
 class TestEnvironments:
     def test_none_are_there_at_first(self, danlu: Danlu) -> None:
-        assert danlu("environments").out == "no environments; a job with `requirements` makes one\n"
+        assert danlu("environments").out == "no environments; a job with `requirements` creates one\n"
         assert "no environment 'abc'" in danlu("environments", "abc").err
 
     @pytest.mark.parametrize(

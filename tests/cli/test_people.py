@@ -143,7 +143,7 @@ def test_an_invitation_is_made_listed_accepted_and_the_default_project_stays(
     assert "if there is a nobody-such, they are" in danlu("projects", "invite", "lab", "nobody-such").out
     asked = parsed(danlu("projects", "invitations", "lab", "--json"))
     assert {one["user"] for one in asked} == {"hopper", "nobody-such"}
-    assert danlu("projects", "withdraw", "lab", "nobody-such").out == "nobody-such is not invited to lab any more\n"
+    assert danlu("projects", "withdraw", "lab", "nobody-such").out == "nobody-such is no longer invited to lab\n"
 
     monkeypatch.delenv("DANLU_API_KEY")
     assert danlu("login", invited.url).code == 0

@@ -31,7 +31,7 @@ class TestCheck:
         assert (said.code, said.err) == (1, "")
         assert said.out.splitlines() == [
             'server_count: 2; every value must be a string; expected "2" in quotes',
-            'server_list[1].device[0].rank_id: "0"; it stands at server_list[0].device[0].rank_id as well; '
+            'server_list[1].device[0].rank_id: "0"; it is listed at server_list[0].device[0].rank_id as well; '
             'expected each of "0" to "1" once',
         ]
 

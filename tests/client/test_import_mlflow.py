@@ -279,7 +279,7 @@ def test_links_and_pipes_in_a_folder_are_named(client: Client, tmp_path: Path) -
     assert sorted(run.name for run in client.runs.list(folder="links")) == ["first", "inner"]
     assert found.num_files == 1
     told = "\n".join(found.problems)
-    assert (told.count("it is a link"), told.count("no plain file")) == (2, 1)
+    assert (told.count("it is a link"), told.count("no regular file")) == (2, 1)
 
 
 class _Endless(BaseHTTPRequestHandler):

@@ -141,7 +141,7 @@ def test_no_medium_is_read_from_elsewhere(tmp_path: Path, path: str) -> None:
     run, events = one(tmp_path)
     assert events == []
     assert any("is not there" in told for told in run.problems.all())
-    assert any("is a link out of" in told for told in run.problems.all())
+    assert any("is a link to outside of" in told for told in run.problems.all())
     assert run.artifacts == ()
 
 

@@ -29,7 +29,7 @@ def test_a_manifest_of_a_later_version_is_a_clear_end(tmp_path: Path) -> None:
     sources = Sources(cast(Api, LaterServer()), None, lambda: pytest.fail("not elsewhere"))
     said: list[str] = []
     with pytest.raises(
-        InputMissing, match=r"artifact:v cannot be read here: the manifest's format is none of \(1, 2\)"
+        InputMissing, match=r"artifact:v cannot be read here: expected a manifest of one of the formats \(1, 2\)"
     ):
         fetch_all(sources, [TaskInput("artifact:v", str(tmp_path / "in"))], say=said.append)
     assert said == []

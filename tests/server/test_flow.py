@@ -206,7 +206,7 @@ class TestSeeing:
         ("query", "status", "told"),
         [
             ({"node": "nonsense"}, 422, "expected KIND:ID with one of run, artifact, job"),
-            ({"node": "job:train-000000000000000001"}, 404, "nothing is known of the data flow of"),
+            ({"node": "job:train-000000000000000001"}, 404, "no data flow is recorded for"),
             ({"node": "job:nobody"}, 404, "no job named 'nobody'"),
             ({"node": "job:x", "depth": 0}, 422, "depth"),
             ({"node": "job:x", "depth": 101}, 422, "depth"),

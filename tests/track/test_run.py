@@ -399,7 +399,7 @@ class TestLoad:
         run.finish()
 
     def test_no_such_run(self) -> None:
-        with pytest.raises(FileNotFoundError, match="no run here"):
+        with pytest.raises(FileNotFoundError, match="no run in this folder"):
             track.load("nowhere")
 
     def test_the_next_attempt_of_a_job_finds_the_same_run(self, monkeypatch: pytest.MonkeyPatch) -> None:

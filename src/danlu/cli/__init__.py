@@ -96,10 +96,10 @@ SECTIONS: dict[str, dict[str, Command]] = {
             "danlu.cli.people.ssh_keys:app", "List, add and remove the SSH keys that you enter jobs with."
         ),
         "notices": Command(
-            "danlu.cli.people.notices:app", "Show what you were told: ends of your jobs, and alerts about them."
+            "danlu.cli.people.notices:app", "Show your notices: ends of your jobs, and alerts about them."
         ),
         "webhooks": Command(
-            "danlu.cli.people.webhooks:app", "List, add, try out and remove addresses that are told of events."
+            "danlu.cli.people.webhooks:app", "List, add, test and remove addresses that receive events."
         ),
         "keys": Command("danlu.cli.people.keys:app", "List, create and delete API keys."),
     },

@@ -128,7 +128,7 @@ def read_file(path: Path) -> dict[str, str]:
     if values is None:
         return {}
     if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
-        raise InvalidInput(f"{path} must hold lines such as `url: {DEFAULT_URL}`")
+        raise InvalidInput(f"{path} must contain lines such as `url: {DEFAULT_URL}`")
     unknown = sorted(str(name) for name in values if name not in _KNOWN)
     if unknown:
         raise InvalidInput(f"{path}: no setting {unknown[0]!r}; known: {', '.join(sorted(_KNOWN))}")

@@ -96,7 +96,9 @@ def digest_of_chunks(chunks: Sequence[Chunk]) -> Optional[str]:
 def read_manifest(data: bytes) -> Manifest:
     """Read a manifest, of `to_json` or from elsewhere. Raise ValueError that says what is wrong and where."""
     if len(data) > MAX_BYTES:
-        raise ValueError(f"a manifest has up to {MAX_BYTES >> 20} MiB, this one has {len(data)} bytes; make several")
+        raise ValueError(
+            f"expected a manifest of at most {MAX_BYTES >> 20} MiB, got {len(data)} bytes; make several artifacts"
+        )
     try:
         values = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -107,7 +109,9 @@ def read_manifest(data: bytes) -> Manifest:
 def manifest_of(values: Any) -> Manifest:
     """As `read_manifest`, for JSON that has been read."""
     if not isinstance(values, dict) or values.get("format") not in FORMATS:
-        raise ValueError(f"the manifest's format is none of {FORMATS}; it is from another version of Danlu, or none")
+        raise ValueError(
+            f"expected a manifest of one of the formats {FORMATS}; this one is of another version of Danlu, or of none"
+        )
     found = Manifest(
         tuple(_file_in(one, number) for number, one in enumerate(_list(values, "files"))),
         tuple(_reference_in(one, number) for number, one in enumerate(_list(values, "references"))),

@@ -50,7 +50,9 @@ def tree(folder: Path, problems: Problems, *, follow_links: bool = False) -> dic
     for name, file in _files(folder):
         real = file if follow_links and file.is_file() else inside(folder, name)
         if real is None:
-            problems.add(f"file {name[:200]!r} is left out: it is a link out of the run's folder, or no plain file")
+            problems.add(
+                f"file {name[:200]!r} is left out: it is a link to outside of the run's folder, or no regular file"
+            )
             continue
         num_bytes += real.stat().st_size
         if len(found) >= MAX_FILES or num_bytes > MAX_TREE_BYTES:

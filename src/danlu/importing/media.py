@@ -103,7 +103,7 @@ def plotly(data: bytes) -> bytes:
     try:
         return json.dumps({name: found.get(name) for name in ("data", "layout")}, allow_nan=False).encode()
     except ValueError:
-        raise NotShown("a figure of Plotly has numbers that JSON has no word for") from None
+        raise NotShown("a figure of Plotly has numbers that JSON cannot represent") from None
 
 
 def _cell(value: Any) -> Any:

@@ -151,7 +151,7 @@ def _read(file: Path, load_yaml: LoadYaml) -> SwanlabRun:
         start = data if kind == START else start
         finish = data if kind == FINISH else finish
     if start is None:
-        raise ValueError("no record says which run it is" + (f": {damage.problem}" if damage.problem else ""))
+        raise ValueError("no record has the id of the run" + (f": {damage.problem}" if damage.problem else ""))
     if damage.problem:
         problems.add(damage.problem)
     return _run_of(file, (start, finish), load_yaml, problems)

@@ -98,7 +98,7 @@ def _survey(files: list[str], name: str) -> EventsRun:
             elif isinstance(value.what, tuple) and value.what[0] == "other":
                 others.add(str(value.what[1]))
     if not num_values:
-        raise ValueError("its event files hold no values")
+        raise ValueError("its event files contain no values")
     problems = Problems()
     key = _key(files)
     for what in sorted(others):

@@ -140,7 +140,7 @@ def _find(path: str, parent: str) -> str:
         for folder in find_runs(parent):
             if folder.endswith(path):
                 return folder
-    raise FileNotFoundError(2, f"no run here and none of this id below {parent}", path)
+    raise FileNotFoundError(2, f"no run in this folder, and none with this id below {parent}", path)
 
 
 def _labels(labels: Any) -> list[str]:

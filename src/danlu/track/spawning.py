@@ -84,7 +84,7 @@ def _is_starting(home: str) -> bool:
 def _spawn(home: str) -> None:
     """Start a companion in its own session; it exits at once if another one exists by then."""
     if not sys.executable:
-        raise OSError(2, "this interpreter does not know its own path")
+        raise OSError(2, "sys.executable is not set")
     child = subprocess.Popen(
         [*script("companion.py"), home],
         stdin=subprocess.DEVNULL,

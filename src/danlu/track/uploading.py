@@ -39,7 +39,7 @@ def order(values: dict[str, Any], timeout_seconds: float) -> dict[str, Any]:
         answer = json.loads(done.stdout)
         return {"is_there": bool(answer["is_there"]), "message": str(answer.get("message", "")), **answer}
     except subprocess.TimeoutExpired:
-        message = f"it took longer than {timeout_seconds:.0f} s; `danlu sync` goes on with it"
+        message = f"it took longer than {timeout_seconds:.0f} s; run `danlu sync` to continue"
     except (OSError, ValueError, KeyError) as error:
         message = f"the sync process could not be used: {error}"
     return {"is_there": False, "message": message}

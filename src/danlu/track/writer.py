@@ -152,7 +152,7 @@ class Writer:
         if self._fd < 0 or (not count and not self._unwritten):
             return
         if len(self._unwritten) > MAX_UNWRITTEN_BYTES:
-            warn_once("dropped", f"{self.path} takes no more bytes; what is logged from now on is dropped")
+            warn_once("dropped", f"{self.path} cannot be written; what is logged from now on is dropped")
             del self.pending[:count]
         else:
             data = encode(self.pending[:count])

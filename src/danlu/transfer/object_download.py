@@ -121,7 +121,7 @@ class _Fetcher:
 
     def _write_batch(self, files: Sequence[Incoming], header: list[dict[str, Any]], rest: memoryview) -> list[Incoming]:
         if [item["key"] for item in header] != [file.key for file in files]:
-            raise ValueError("it has other keys than those that were asked for")
+            raise ValueError("its keys differ from those requested")
         large, begin = [], 0
         for file, item in zip(files, header):
             if item.get("is_missing"):

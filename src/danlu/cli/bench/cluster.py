@@ -98,7 +98,7 @@ def post(
     to: Annotated[str, typer.Option(help="Address of the collecting server.")],
     bucket: Bucket = "main",
     plain: bool = typer.Option(False, "--plain", help="POST the record as JSON to this very address, of any server."),
-    limit: str = typer.Option("1h", help="How long a server that is away is asked again."),
+    limit: str = typer.Option("1h", help="How long a server that does not answer is retried."),
 ) -> None:
     """Post the results of a run to a collecting server (a Tester), again and again until it takes them.
 

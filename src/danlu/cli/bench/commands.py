@@ -294,7 +294,7 @@ def _finish(client: Client, begun: Run, *, timeout: Optional[str], as_json: bool
         echo_err(f"{error}. Wait for it again: danlu bench attach {begun.id}")
         raise typer.Exit(NOT_FINISHED) from None
     except KeyboardInterrupt:
-        echo_err(f"detached: {begun.id} goes on. Wait for it: danlu bench attach {begun.id}")
+        echo_err(f"detached: {begun.id} keeps running; wait for it: danlu bench attach {begun.id}")
         raise typer.Exit(NOT_FINISHED) from None
     made = runs.make_report(client, begun)
     folder = runs.keep_report(client, begun, report=made)

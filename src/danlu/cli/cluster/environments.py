@@ -51,7 +51,7 @@ def environments_text(found: list[EnvironmentOut]) -> str:
     from danlu.spec.units import show_size
 
     if not found:
-        return "no environments; a job with `requirements` makes one"
+        return "no environments; a job with `requirements` creates one"
     rows = [
         (
             one.key[:_KEY_CHARS],

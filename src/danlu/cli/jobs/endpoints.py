@@ -21,7 +21,7 @@ Endpoint = typer.Argument(
 def open_(
     job: JobName,
     endpoint: Optional[str] = Endpoint,
-    share: bool = typer.Option(False, "--share", help="Let everybody who may submit to the job's project use it."),
+    share: bool = typer.Option(False, "--share", help="Share it with all users who may submit to the job's project."),
     browser: bool = typer.Option(False, "--browser", "-b", help="Open it in the browser of this machine."),
     as_json: AsJson = False,
 ) -> None:

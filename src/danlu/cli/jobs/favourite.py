@@ -28,7 +28,7 @@ def favourite(
             job = client.jobs.get(name)
             if remove:
                 client.jobs.remove_favourite(job)
-                echo(f"{job.id} is not a favourite any more")
+                echo(f"{job.id} is no longer a favourite")
             else:
                 client.jobs.add_favourite(job)
                 echo(f"{job.id} is a favourite; `danlu ps --favourites` lists them")

@@ -61,7 +61,7 @@ def _job(idle: str) -> dict[str, Any]:
         f"--TerminalManager.cull_inactive_timeout={seconds}"
     )
     # it has no token: where others share the network of the job, they could use it
-    told = "a notebook needs a network of its own, and this node gives jobs none (danlu nodes)"
+    told = "a notebook needs its own network, which jobs do not have on this node (danlu nodes)"
     check = f'[ "$DANLU_URL" = {OWN_NETWORK_URL} ] || {{ echo "{told}"; exit 1; }}'
     start = f'exec python3 -m jupyterlab {JUPYTER_OPTIONS} --port={JUPYTER_PORT} --ServerApp.root_dir="$PWD" {ends}'
     return {"command": f"{check}; {start}", "endpoints": [JUPYTER], "idle_limit": idle}

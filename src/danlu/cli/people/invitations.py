@@ -10,7 +10,7 @@ from danlu.cli.options import AsJson
 from danlu.cli.terminal import echo, echo_block, echo_json
 
 Project = Annotated[str, typer.Argument(metavar="PROJECT", help="A project's name.")]
-Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of people.")]
+Names = Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of users.")]
 
 
 def invite(
@@ -74,7 +74,7 @@ def withdraw(project: Project, users: Names) -> None:
     with Client() as client:
         for user in users:
             client.projects.withdraw(project, user)
-            echo(f"{user} is not invited to {project} any more")
+            echo(f"{user} is no longer invited to {project}")
 
 
 def accept(project: Project) -> None:

@@ -16,7 +16,7 @@ app = typer.Typer(name="notices", rich_markup_mode=None, no_args_is_help=True, c
 
 @app.callback()
 def _notices() -> None:
-    """Show what you were told: ends of your jobs, and alerts about them."""
+    """Show your notices: ends of your jobs, and alerts about them."""
 
 
 @app.command(context_settings=CONTEXT)
@@ -71,7 +71,7 @@ def read(
 @app.command(context_settings=CONTEXT)
 def email(
     kinds: Optional[list[str]] = typer.Argument(None, metavar="KIND...", help="Such as job.failed and alert.opened."),
-    none: bool = typer.Option(False, "--none", help="No e-mail any more."),
+    none: bool = typer.Option(False, "--none", help="Turn off e-mail."),
 ) -> None:
     """Show or choose the events that you get an e-mail for.
 

@@ -165,7 +165,7 @@ def rm(project: Project) -> None:
 @app.command(context_settings=CONTEXT)
 def add(
     project: Project,
-    users: list[str] = typer.Argument(..., metavar="NAME...", help="Names of people."),
+    users: list[str] = typer.Argument(..., metavar="NAME...", help="Names of users."),
     role: str = typer.Option("member", help="owner, member or viewer."),
 ) -> None:
     """Change the role of members. Admins can add any user; owners invite: danlu projects invite.
@@ -183,9 +183,7 @@ def add(
 
 
 @app.command(context_settings=CONTEXT)
-def remove(
-    project: Project, users: list[str] = typer.Argument(..., metavar="NAME...", help="Names of people.")
-) -> None:
+def remove(project: Project, users: list[str] = typer.Argument(..., metavar="NAME...", help="Names of users.")) -> None:
     """Remove people from a project, or leave it yourself. The last owner cannot.
 
     \b
@@ -197,7 +195,7 @@ def remove(
     with Client() as client:
         for user in users:
             client.projects.remove_member(project, user)
-            echo(f"{user} is no member of {project} any more")
+            echo(f"{user} is no longer a member of {project}")
 
 
 app.command(context_settings=CONTEXT)(invitations.invite)

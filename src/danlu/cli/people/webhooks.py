@@ -17,7 +17,7 @@ Webhook = typer.Argument(..., metavar="WEBHOOK", help="Id of a webhook.")
 
 @app.callback()
 def _webhooks() -> None:
-    """List, add, try out and remove addresses that are told of events."""
+    """List, add, test and remove addresses that receive events."""
 
 
 @app.command(context_settings=CONTEXT)

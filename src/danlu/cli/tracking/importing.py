@@ -72,7 +72,7 @@ def import_mlflow(
     links: bool = typer.Option(
         False,
         "--links",
-        help="Also bring files outside of the folder, where links or the database say. Only for yours.",
+        help="Also import files outside of the folder that links or the database name. Only for folders you trust.",
     ),
     project: Optional[str] = PROJECT,
     as_json: AsJson = False,

@@ -49,7 +49,7 @@ def submit_example(jobs: Jobs, example: ExampleOut, changes: Mapping[str, Any]) 
     if example.job is None:
         raise Conflict(
             f"the example {example.name} does not run as a job; "
-            f"`danlu examples copy {example.name} FOLDER` brings its files here, and its README says how it runs"
+            f"`danlu examples copy {example.name} FOLDER` copies its files here, and its README describes how to run it"
         )
     values = {**example.job, **changes}
     if example.code_folder is None:

@@ -95,7 +95,7 @@ def read_run(file: Path, *, follow_links: bool = False) -> WandbRun:
         except UNREADABLE as error:
             read.problems.add(f"a record of kind {record.kind} is damaged: {error}")
     if read.run is None:
-        raise ValueError("no record says which run it is" + (f": {damage.problem}" if damage.problem else ""))
+        raise ValueError("no record has the id of the run" + (f": {damage.problem}" if damage.problem else ""))
     if damage.problem:
         read.problems.add(damage.problem)
     return _run_of(file, read, follow_links)

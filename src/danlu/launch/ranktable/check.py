@@ -56,7 +56,7 @@ def read_object(text: str, reader: Reader) -> dict[str, Any] | None:
         reader.add("", values, "expected one JSON object")
         return None
     for name in dict.fromkeys(repeated):
-        reader.faults.append(Fault(name, "twice in one object", "readers differ in which one they take; keep one"))
+        reader.faults.append(Fault(name, "twice in one object", "parsers differ in which one they use; keep one"))
     return values
 
 

@@ -67,7 +67,7 @@ def _groups(reader: Reader, table: Item) -> list[Item]:
     names: dict[object, str] = {}
     for group in groups:
         name = reader.text(
-            group, "group_name", "expected a name of its own for each group", may_be_missing=len(groups) == 1
+            group, "group_name", "expected a different name for each group", may_be_missing=len(groups) == 1
         )
         if name is not None:
             reader.unique(names, name, group.at("group_name"), "each group has its own")
@@ -124,7 +124,7 @@ def _check_device(reader: Reader, device: Item, found: dict[object, str], server
     if number > LARGEST_DEVICE_ID:
         reader.add(path, str(number), _DEVICE_ID)
     if (server, number) in found:
-        told = f"it stands at {found[server, number]} as well, on the same server; each device is listed once"
+        told = f"it is listed at {found[server, number]} as well, on the same server; each device is listed once"
         reader.add(path, str(number), told)
     found.setdefault((server, number), path)
 

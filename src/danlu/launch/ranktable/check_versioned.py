@@ -147,7 +147,7 @@ def _check_super_pods(reader: Reader, table: Item, servers: list[Item], devices:
     pod_ids: dict[object, str] = {}
     sizes: list[int] = []
     for pod in pods:
-        name = reader.text(pod, "super_pod_id", "expected a name of its own for each super pod")
+        name = reader.text(pod, "super_pod_id", "expected a different name for each super pod")
         if name is not None:
             reader.unique(pod_ids, name, pod.at("super_pod_id"), "each super pod has its own")
         members = reader.items(pod, "server_list", _SERVERS)

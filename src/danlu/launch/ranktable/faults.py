@@ -111,7 +111,7 @@ class Reader:
     def unique(self, found: dict[Any, str], key: object, path: str, right: str) -> None:
         """Record a value and its path in `found`; a fault if it is there already."""
         if key in found:
-            self.add(path, key, f"it stands at {found[key]} as well; {right}")
+            self.add(path, key, f"it is listed at {found[key]} as well; {right}")
         else:
             found[key] = path
 

@@ -92,7 +92,7 @@ class Provider:
             answer = self._call("POST", self._published()["token_endpoint"], data=form, auth=auth)
             token = answer.get("id_token")
             if not isinstance(token, str):
-                raise NotSignedIn("the provider did not say who you are (no id_token); ask an admin")
+                raise NotSignedIn("the provider sent no id_token; ask an admin")
             return self._read(token, nonce)
 
     def _read(self, token: str, nonce: str) -> Person:

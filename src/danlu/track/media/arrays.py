@@ -83,7 +83,7 @@ def gif(frames: Any, fps: float) -> bytes:
     try:
         from PIL import Image
     except ImportError as error:
-        raise ValueError("an array becomes a video with Pillow (pip install pillow); or give an MP4 file") from error
+        raise ValueError("making a video of an array needs Pillow (pip install pillow); or give an MP4 file") from error
     images = [Image.open(io.BytesIO(array_png(frame))).convert("RGB") for frame in nested(frames)]
     if not images:
         raise ValueError("expected at least one frame")

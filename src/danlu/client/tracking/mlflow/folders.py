@@ -102,7 +102,7 @@ class FolderSource(Source):
     def _meta(self, file: Path) -> dict[str, Any]:
         try:
             if not file.is_file() or file.is_symlink():
-                raise ValueError("it is no plain file")
+                raise ValueError("it is no regular file")
             if file.stat().st_size > MAX_TEXT_BYTES:
                 raise ValueError(f"more than {MAX_TEXT_BYTES} bytes")
             found = load_plain(file.read_bytes())
