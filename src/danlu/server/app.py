@@ -151,12 +151,7 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
     app.state.danlu = state
     app.state.streams = Hub(state)
     failures.install(app)
-    limits = Limits.of(state.settings)
-    app.add_middleware(Admission, state=state, limits=limits)
-    app.add_middleware(KnownHosts, host=state.settings.host, public_url=state.settings.public_url)
-    if state.settings.tencent_door:  # outside of the known hosts: its requests name hosts of the storage
-        app.add_middleware(Door, state=state, actions=load_actions(), limits=limits)
-    app.add_middleware(Measured, instruments=state.instruments)
+    _add_middleware(app, state)
     for router in ROUTERS:  # one by one: FastAPI processes every route of a nested router again
         app.include_router(router, prefix=PREFIX)
 
@@ -181,3 +176,13 @@ def create_app(state: ServerState, scheduler: Scheduler, ready: Callable[[], Non
         app.mount(MLFLOW_PREFIX, door)
     app.router.routes.append(console_route(state.console))
     return app
+
+
+def _add_middleware(app: FastAPI, state: ServerState) -> None:
+    """From the innermost to the outermost."""
+    settings, limits = state.settings, Limits.of(state.settings)
+    app.add_middleware(Admission, state=state, limits=limits)
+    app.add_middleware(KnownHosts, host=settings.host, public_url=settings.public_url)
+    if settings.tencent_door:  # outside of the known hosts: its requests name hosts of the storage
+        app.add_middleware(Door, state=state, actions=load_actions(), limits=limits)
+    app.add_middleware(Measured, instruments=state.instruments)
