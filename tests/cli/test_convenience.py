@@ -87,7 +87,7 @@ def test_shells_complete_commands() -> None:
 def test_remarks_on_nodes_are_shown_where_they_matter() -> None:
     notes = [
         "Jobs run as the user who runs the server, because that is not root.",
-        "Memory limits are not enforced: control groups cannot be made here.",
+        "Memory limits are not enforced: control groups cannot be created here.",
         "No sandbox (bwrap is missing): jobs see the machine's files.",
     ]
     assert that_matter(notes, {"command": "true"}) == [notes[2]]

@@ -177,7 +177,7 @@ class TestProjects:
             commit(api, begin(api, project=project))
         answer = api("GET", "/artifacts/named", params={"ref": "model"})
         assert answer.status_code == 409
-        assert "say which project" in answer.json()["message"]
+        assert "name the project" in answer.json()["message"]
         found = api.json("GET", "/artifacts/named", params={"ref": "model", "project": "vision"})
         assert found["project"] == "vision"
         listed = api.json("GET", "/artifacts", params={"project": "vision"})["items"]

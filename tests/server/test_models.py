@@ -284,7 +284,7 @@ class TestLooking:
         register(api, project="vision", copy_files=False)
         answer = api("GET", "/models/mnist")
         assert answer.status_code == 409
-        assert "default/mnist, vision/mnist; say which project" in answer.json()["message"]
+        assert "default/mnist, vision/mnist; name the project" in answer.json()["message"]
         assert api.json("GET", "/models/mnist", params={"project": "vision"})["project"] == "vision"
 
 

@@ -108,7 +108,7 @@ def test_what_the_variables_of_a_plan_hold() -> None:
     assert len(texts) > 80
     assert [text for text in texts if not recognise(text).code.startswith("var_")] == []
     (others,) = {text for text, _ in VARIABLE_TEXTS.values()} - texts
-    assert others == "what the job file says"
+    assert others == "set in the job file"
 
 
 def test_what_is_wrong_with_a_benchmark() -> None:

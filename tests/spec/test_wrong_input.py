@@ -134,7 +134,7 @@ SPECS: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"code": {"path": ".", "ref": "main"}},
-        "code: ref: expected git beside it: it belongs to a repository, got 'main'",
+        "code: ref: expected git as well: it belongs to a repository, got 'main'",
     ),
     (
         {"code": {"git": "https://a/b", "ref": "--upload-pack=x"}},

@@ -111,7 +111,7 @@ def _variable(own: set[str], name: str, sources: list[tuple[str, ModuleType]]) -
         if told is not None:
             return Explained(told.what, told.read_by, OWN if name in own else source)
     if name in own:
-        return Explained("what the job file says", "your code", OWN)
+        return Explained("set in the job file", "your code", OWN)
     raise KeyError(f"no line tells what {name} is for")
 
 

@@ -48,7 +48,7 @@ class Code(BaseModel):
         if given == ["git"] and not _REPOSITORY.fullmatch(self.git or ""):
             raise ValueError(f"git: expected an address such as https://example.com/team/train.git, got {self.git!r}")
         if self.ref is not None and (given != ["git"] or not _REF.fullmatch(self.ref)):
-            expected = "a branch, tag or commit" if given == ["git"] else "git beside it: it belongs to a repository"
+            expected = "a branch, tag or commit" if given == ["git"] else "git as well: it belongs to a repository"
             raise ValueError(f"ref: expected {expected}, got {self.ref[:200]!r}")
         return self
 

@@ -21,7 +21,7 @@ def connect(folder: TaskFolder, port: int) -> socket.socket:
     except (OSError, TaskUnreadable) as error:
         raise WrongState("the task is not running; its ports can be reached while it is") from error
     if not address:
-        told = "this node gives tasks no network of their own, so their ports cannot be told from the machine's"
+        told = "tasks on this node share the network of the machine, so their ports cannot be distinguished"
         raise Unsupported(told)
     for host in (address, LOOPBACK):
         with contextlib.suppress(ConnectionRefusedError):

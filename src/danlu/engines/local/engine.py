@@ -356,7 +356,7 @@ def _missing(found: dict[str, Any], can: Abilities) -> list[str]:
         said.append(f"No outgoing connections from a job's network ({why}): a setup that downloads packages fails.")
     for controller, what in (("memory", "Memory limits"), ("cpu", "CPU shares")):
         if controller not in can.cgroups:
-            said.append(f"{what} are not enforced: control groups cannot be made here.")
+            said.append(f"{what} are not enforced: control groups cannot be created here.")
     if "pids" not in can.cgroups and can.machine is not None:
-        said.append("Processes are limited per user and not per task: control groups cannot be made here.")
+        said.append("Processes are limited per user and not per task: control groups cannot be created here.")
     return [*said, *found["device_problems"]]

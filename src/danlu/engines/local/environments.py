@@ -66,7 +66,7 @@ def check_environment(task: TaskPlan, software: Software) -> None:
     if python is None:
         raise Unsupported(f"requirements: the Python of {task.node} does not answer")
     if not software.uv and not software.pip:
-        raise Unsupported(f"requirements: {task.node} has neither uv nor pip; install one of them beside Danlu")
+        raise Unsupported(f"requirements: {task.node} has neither uv nor pip; install one of them for Danlu's Python")
 
 
 def write_layer(task: TaskPlan, folder: TaskFolder, *, software: Software, has_sandbox: bool) -> None:

@@ -67,7 +67,7 @@ class Link:
                 line.send(message)
             except OSError as error:
                 self._end()  # the connection may hold part of the message
-                raise EngineUnavailable(f"the process that speaks to Ray has ended: {error}") from error
+                raise EngineUnavailable(f"the process that connects to Ray has ended: {error}") from error
 
     def _end_if_hung(self) -> None:
         """Kill the driver only if it does not even answer pings: otherwise it is waiting for the cluster."""
@@ -96,7 +96,7 @@ class Link:
         if self._line is not None and self._process is not None and self._process.poll() is None:
             return self._line
         if self._is_closed or time.monotonic() < self._started_at + START_AGAIN_SECONDS:
-            raise EngineUnavailable("the process that speaks to Ray has ended; it is started again in a moment")
+            raise EngineUnavailable("the process that connects to Ray has ended; it is being restarted")
         self._started_at = self._heard_at = time.monotonic()
         ours, theirs = socket.socketpair()
         with theirs:
@@ -126,4 +126,4 @@ class Link:
             left = list(self._waiting.values())
         for waiting in left:
             if not waiting.done():
-                waiting.set_result(("unknown", None, "the process that speaks to Ray has ended"))
+                waiting.set_result(("unknown", None, "the process that connects to Ray has ended"))

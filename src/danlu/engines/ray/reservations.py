@@ -32,7 +32,7 @@ class Reservations:
             group = placement_group(wanted, strategy="PACK", name=self._prefix + name, lifetime="detached")
         if not group.wait(seconds):
             nodes = ", ".join(sorted({bundle.node for bundle in bundles}))
-            raise EngineUnavailable(f"waiting for Ray to reserve what {name} needs on {nodes}: others hold it")
+            raise EngineUnavailable(f"waiting for Ray to reserve what {name} needs on {nodes}: it is in use")
 
     def release(self, name: str) -> None:
         """Remove a reservation. Idempotent."""

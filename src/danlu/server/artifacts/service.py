@@ -126,7 +126,7 @@ def find_artifact(session: Session, who: UserIdentity, name: str, project: str |
     if not found:
         raise NotFound(f"no artifact {name!r}; `danlu artifacts list` shows yours")
     if len(found) > 1:
-        told = f"{name!r} is in {', '.join(names[row.project_id] for row in found)}; say which project"
+        told = f"{name!r} is in {', '.join(names[row.project_id] for row in found)}; name the project"
         raise Conflict(told)
     return found[0]
 

@@ -75,7 +75,7 @@ def find_model(session: Session, who: UserIdentity, name: str, project: str | No
         raise NotFound(f"no model {name[:100]!r}{where}; `danlu models list` shows yours")
     if len(found) > 1:
         told = ", ".join(f"{names[row.project_id]}/{row.name}" for row in found)
-        raise Conflict(f"there are several models {name!r}: {told}; say which project")
+        raise Conflict(f"there are several models {name!r}: {told}; name the project")
     return found[0]
 
 

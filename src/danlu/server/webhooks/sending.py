@@ -141,7 +141,7 @@ def send_mail(settings: ServerSettings, body: str) -> Outcome:
         message["Auto-Submitted"] = "auto-generated"
         message.set_content(mail["text"])
     except ValueError as error:
-        return Outcome(False, problem=f"no e-mail can be made of it: {error}", is_final=True)
+        return Outcome(False, problem=f"cannot create an e-mail: {error}", is_final=True)
     try:
         with _mail_server(settings) as server:
             if settings.smtp_user:

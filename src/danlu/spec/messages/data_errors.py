@@ -125,7 +125,7 @@ DATA_ERRORS: dict[str, tuple[str, str]] = {
         "there is an artifact {name} already; give it another name, or make it a version of it",
         "制品 {name} 已存在；请另取名称，或作为它的新版本",
     ),
-    "artifact_in_projects": ("{name} is in {projects}; say which project", "{name} 存在于 {projects}；请指明项目"),
+    "artifact_in_projects": ("{name} is in {projects}; name the project", "{name} 存在于 {projects}；请指明项目"),
     "artifact_of_model": (
         "{name} has the files of model {model}; delete that first, or keep both",
         "{name} 包含模型 {model} 的文件；请先删除该模型，或同时保留",
@@ -165,7 +165,7 @@ DATA_ERRORS: dict[str, tuple[str, str]] = {
         "没有模型版本 {id}；可用 `danlu models list` 查看",
     ),
     "several_models": (
-        "there are several models {name}: {told}; say which project",
+        "there are several models {name}: {told}; name the project",
         "有多个名为 {name} 的模型：{told}；请指明项目",
     ),
     "no_alias": ("{model} has no alias {alias}", "{model} 没有别名 {alias}"),
@@ -217,7 +217,7 @@ DATA_ERRORS: dict[str, tuple[str, str]] = {
         "磁盘已满：无法存储 {job} 的日志；请清理 {folder} 的空间",
     ),
     "metrics_disk_full": (
-        "the disk is full: cannot store the metrics of {run}; make room on the disk of {folder}",
+        "the disk is full: cannot store the metrics of {run}; free space on the disk of {folder}",
         "磁盘已满：无法存储 {run} 的指标；请清理 {folder} 所在磁盘的空间",
     ),
     "service_cannot": ("{path}: the object service cannot do this: {told}", "{path}：对象存储服务不支持此操作：{told}"),

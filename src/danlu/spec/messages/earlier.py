@@ -57,5 +57,15 @@ EARLIER: dict[str, str] = {
     "the project has no bucket to put results in; make one with `danlu store mb`": "no_bucket_for_results",
     "goes with network: host; on a network of its own a job has all ports to itself": "host_ports",
     "goes with a token; PUT /me/password changes a password that you know": "goes_with_token",
+    "requirements: {node} has neither uv nor pip; install one of them beside Danlu": "no_installer",
+    "this node gives tasks no network of their own, so their ports cannot be told from the machine's": "no_own_network",
+    "the process that speaks to Ray has ended; it is started again in a moment": "ray_ended",
+    "the process that speaks to Ray has ended: {problem}": "ray_ended_with",
+    "waiting for Ray to reserve what {job} needs on {nodes}: others hold it": "ray_waits",
+    "Memory limits are not enforced: control groups cannot be made here.": "memory_unlimited",
+    "CPU shares are not enforced: control groups cannot be made here.": "cpu_unlimited",
+    "what the job file says": "var_own",
+    "git beside it: it belongs to a repository": "wants_git",
+    "no e-mail can be made of it: {problem}": "no_mail",
 }
 """Text -> the code of the message that says it now."""

@@ -193,7 +193,7 @@ NODE_TEXTS: dict[str, tuple[str, str]] = {
         "requirements：节点 {node} 的 Python 没有响应",
     ),
     "no_installer": (
-        "requirements: {node} has neither uv nor pip; install one of them beside Danlu",
+        "requirements: {node} has neither uv nor pip; install one of them for Danlu's Python",
         "requirements：节点 {node} 没有 uv 和 pip；请在 Danlu 旁安装其中之一",
     ),
     # images
@@ -279,7 +279,7 @@ NODE_TEXTS: dict[str, tuple[str, str]] = {
         "请使用其他路径，或将 Danlu 安装到别处",
     ),
     "no_own_network": (
-        "this node gives tasks no network of their own, so their ports cannot be told from the machine's",
+        "tasks on this node share the network of the machine, so their ports cannot be distinguished",
         "此节点的实例没有独立网络，其端口与机器的端口无法区分",
     ),
     "devices_differ": (

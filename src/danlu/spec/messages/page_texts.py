@@ -30,7 +30,7 @@ PAGE_TEXTS: dict[str, tuple[str, str]] = {
     ),
     "delivery_refused": ("{host} answered {status}; expected 2xx", "{host} 返回 {status}；应为 2xx"),
     "delivery_unknown": ("unknown error: {problem}", "未知错误：{problem}"),
-    "no_mail": ("no e-mail can be made of it: {problem}", "无法生成邮件：{problem}"),
+    "no_mail": ("cannot create an e-mail: {problem}", "无法生成邮件：{problem}"),
     "mail_not_taken": ("{host} did not take it: {problem}", "{host} 未接收邮件：{problem}"),
     "of_url": ("url: {inner}", "网址：{inner}"),
     # what an example or a job lacks

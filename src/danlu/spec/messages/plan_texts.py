@@ -25,15 +25,15 @@ PLAN_TEXTS: dict[str, tuple[str, str]] = {
         "任务的网络无法访问外部（{problem}）：需要下载包的准备步骤会失败。",
     ),
     "memory_unlimited": (
-        "Memory limits are not enforced: control groups cannot be made here.",
+        "Memory limits are not enforced: control groups cannot be created here.",
         "内存上限不生效：此处无法创建控制组。",
     ),
     "cpu_unlimited": (
-        "CPU shares are not enforced: control groups cannot be made here.",
+        "CPU shares are not enforced: control groups cannot be created here.",
         "CPU 份额不生效：此处无法创建控制组。",
     ),
     "processes_per_person": (
-        "Processes are limited per user and not per task: control groups cannot be made here.",
+        "Processes are limited per user and not per task: control groups cannot be created here.",
         "进程数按用户而不是按实例限制：此处无法创建控制组。",
     ),
     "not_imported": ("Jobs cannot import {package}: {problem}.", "任务无法导入 {package}：{problem}。"),

@@ -14,12 +14,12 @@ RAY_TEXTS: dict[str, tuple[str, str]] = {
         "{address} 在 {seconds} 秒内没有 Ray 集群响应",
     ),
     "ray_ended": (
-        "the process that speaks to Ray has ended; it is started again in a moment",
+        "the process that connects to Ray has ended; it is being restarted",
         "与 Ray 通信的进程已结束；稍后会重新启动",
     ),
-    "ray_ended_with": ("the process that speaks to Ray has ended: {problem}", "与 Ray 通信的进程已结束：{problem}"),
+    "ray_ended_with": ("the process that connects to Ray has ended: {problem}", "与 Ray 通信的进程已结束：{problem}"),
     "ray_waits": (
-        "waiting for Ray to reserve what {job} needs on {nodes}: others hold it",
+        "waiting for Ray to reserve what {job} needs on {nodes}: it is in use",
         "等待 Ray 在 {nodes} 上为 {job} 预留资源：这些资源正被占用",
     ),
     "agent_unheard": (

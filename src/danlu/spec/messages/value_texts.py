@@ -9,7 +9,7 @@ VALUE_TEXTS: dict[str, tuple[str, str]] = {
         "地址，例如 https://example.com/team/train.git",
     ),
     "wants_ref": ("a branch, tag or commit", "分支、标签或提交"),
-    "wants_git": ("git beside it: it belongs to a repository", "同时给出 git：它属于一个仓库"),
+    "wants_git": ("git as well: it belongs to a repository", "同时给出 git：它属于一个仓库"),
     "wants_success": (
         "all, any, chief, a role, or one task such as worker-0",
         "all、any、chief、角色名，或一个实例，例如 worker-0",

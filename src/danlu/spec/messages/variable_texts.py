@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 VARIABLE_TEXTS: dict[str, tuple[str, str]] = {
-    "var_own": ("what the job file says", "任务文件中写明的值"),
+    "var_own": ("set in the job file", "任务文件中写明的值"),
     # the job
     "var_job_id": ("the id of the job", "任务的编号"),
     "var_job_name": ("the job's name", "任务的名称"),

@@ -31,7 +31,7 @@ class JournalFiles:
         except OSError as error:
             if error.errno in NO_ROOM:
                 raise StorageFull(
-                    f"the disk is full: cannot store the metrics of {run_id}; make room on the disk of {self._root}"
+                    f"the disk is full: cannot store the metrics of {run_id}; free space on the disk of {self._root}"
                 ) from error
             raise
 
