@@ -98,4 +98,4 @@ class TestFlow:
             f"└─ model     cli-flow:1  {made.id}  deleted  (registered)",
         ]
         said = danlu("flow", "train-000000000000000001")
-        assert (said.code, "nothing is known of the data flow" in said.err) == (1, True)
+        assert (said.code, "no data flow is recorded" in said.err) == (1, True)

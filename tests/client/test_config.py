@@ -119,8 +119,8 @@ class TestFile:
         ("text", "told"),
         [
             ("url: [", ":1:7 is not valid YAML"),
-            ("just words", "must hold lines such as"),
-            ("url: 5", "must hold lines such as"),
+            ("just words", "must contain lines such as"),
+            ("url: 5", "must contain lines such as"),
             ("urll: http://a", "no setting 'urll'; known: api_key, code, key_id, url"),
         ],
     )

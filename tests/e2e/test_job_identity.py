@@ -162,7 +162,7 @@ def test_a_job_that_acts_for_its_owner_submits_jobs(client: Client) -> None:
     job.wait()
     lines = [str(line) for line in job.logs()]
     assert lines[1] == "succeeded ['hello from the child']"
-    assert lines[2].startswith("{'access': \"expected own, got 'owner': this comes from train-")
+    assert lines[2].startswith("{'access': \"expected own, got 'owner': train-")
 
 
 def test_a_job_does_what_it_may_and_no_more(client: Client) -> None:

@@ -17,8 +17,8 @@ from danlu.spec.endpoints import JUPYTER_OPTIONS, OWN_NETWORK_URL
     ("url", "code", "said"),
     [
         (API_URL, 0, "started"),
-        ("http://127.0.0.1:8400", 1, "a notebook needs a network of its own"),
-        ("", 1, "a notebook needs a network of its own"),
+        ("http://127.0.0.1:8400", 1, "a notebook needs its own network"),
+        ("", 1, "a notebook needs its own network"),
     ],
 )
 def test_one_does_not_start_in_the_network_of_the_machine(tmp_path: Path, url: str, code: int, said: str) -> None:
