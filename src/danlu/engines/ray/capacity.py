@@ -68,7 +68,7 @@ def _devices(
         if device["is_simulated"]:
             kept.append(device)
         elif held.get(resource):
-            notes[resource] = f"Others hold {held[resource]:g} {resource} here through Ray: Danlu does not use them."
+            notes[resource] = f"Others hold {held[resource]:g} {resource} here through Ray: jobs get none of that type."
         elif device["id"] < total.get(resource, 0.0):
             kept.append(device)
         else:

@@ -42,8 +42,8 @@ PLAN_TEXTS: dict[str, tuple[str, str]] = {
         "NPU {number} 不分配给任务：npu-smi 报告其健康状态为 {health}",
     ),
     "held_by_others": (
-        "Others hold {amount} here through Ray: Danlu does not use them.",
-        "此处有 {amount} 由其他程序通过 Ray 占用：Danlu 不分配这些资源。",
+        "Others hold {amount} here through Ray: jobs get none of that type.",
+        "此处有 {amount} 由其他程序通过 Ray 占用：此处不向任务分配该类型的设备。",
     ),
     "ray_started_with": (
         "Ray was started with {amount} here: others are not used.",
