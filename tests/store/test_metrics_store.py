@@ -86,9 +86,10 @@ def read(place: Place, metrics: Metrics, run: int) -> list[float]:
         row = session.get(RunRow, run)
         assert row is not None
         found: list[float] = []
-        for series in runs.series_of(session, run):
-            for _, _, points, _ in metrics.reader.all_points(session, metrics.reader.open_run(session, row), [series]):
-                found += points.values.tolist()
+        opened = metrics.reader.open_run(session, row)
+        some = metrics.reader.find(session, opened, runs.series_of(session, run))
+    for _, _, points, _ in metrics.reader.all_points(opened, some):
+        found += points.values.tolist()
     return found
 
 
@@ -203,7 +204,8 @@ def test_branches_are_cut_exactly_where_packs_lie_across_them(place: Place) -> N
         (series,) = runs.series_of(session, run)
         for most in (20_000, 60):
             opened = server.reader.open_run(session, row)
-            lines = server.reader.lines(session, opened, series, axis=Axis.STEP, max_points=most, with_hidden=True)
+            (found,) = server.reader.find(session, opened, [series])
+            lines = server.reader.lines(opened, found, axis=Axis.STEP, max_points=most, with_hidden=True)
             assert lines.num_points == 1234 + 50
             assert lines.main.values.max() == 1233.0
             assert (lines.hidden[1].steps.min(), lines.hidden[1].steps.max()) == (1234, 2999)
@@ -231,7 +233,7 @@ def test_a_pack_that_is_built_while_a_run_is_read_doubles_nothing(place: Place) 
     server.ingest_changed()
     with place.database.reading() as session:
         assert session.scalars(select(ChunkRow)).first() is not None
-        pieces = server.reader.all_points(session, opened, runs.series_of(session, run))
-    seen = [value for _, _, points, _ in pieces for value in points.values.tolist()]
+        found = server.reader.find(session, opened, runs.series_of(session, run))
+    seen = [value for _, _, points, _ in server.reader.all_points(opened, found) for value in points.values.tolist()]
     assert seen == [float(number) for number in range(len(seen))]
     assert 0 < len(seen) < 3000

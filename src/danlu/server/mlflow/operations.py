@@ -84,9 +84,9 @@ def points_of(state: ServerState, caller: Caller, run_id: str, key: str) -> Poin
         row = runs.find(session, caller, run_id)
         series = next((one for one in mlflow.series_of(session, [row.number])[row.number] if key_of(one) == key), None)
         reader = state.metrics.reader
-        some = [] if series is None else [series]
-        pieces = reader.all_points(session, reader.open_run(session, row), some)
-    return join([points for _, _, points, _ in pieces])
+        opened = reader.open_run(session, row)
+        some = reader.find(session, opened, [] if series is None else [series])
+    return join([points for _, _, points, _ in reader.all_points(opened, some)])
 
 
 def register(state: ServerState, caller: Caller, body: CreateVersion) -> dict[str, Any]:

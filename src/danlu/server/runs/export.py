@@ -103,6 +103,6 @@ def _all(state: ServerState, run: RunRow) -> Iterator[tuple[str, str, int, Point
         opened = reader.open_run(session, run)
     for first in range(0, len(found), SERIES_AT_ONCE):
         with state.database.reading() as session:
-            stretches = reader.all_points(session, opened, found[first : first + SERIES_AT_ONCE])
-        for series, branch, points, is_hidden in stretches:
+            some = reader.find(session, opened, found[first : first + SERIES_AT_ONCE])
+        for series, branch, points, is_hidden in reader.all_points(opened, some):
             yield series.type, series.name, branch, points, is_hidden

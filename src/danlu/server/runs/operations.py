@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from sqlalchemy.orm import Session
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from danlu.auth.identity import Identity, UserIdentity
 from danlu.errors import Unavailable
@@ -15,9 +14,9 @@ from danlu.server.runs.view import placed_over, run_out, series_out
 from danlu.server.state import ServerState
 from danlu.spec.runs import is_journal_name
 from danlu.store.metrics.points import Axis, Points
-from danlu.store.metrics.reading import OpenedRun
+from danlu.store.metrics.reading import FoundSeries, Lines
 from danlu.store.queries import runs
-from danlu.store.sql.run_tables import RunRow, SeriesRow
+from danlu.store.sql.run_tables import RunRow
 from danlu.wire.runs import PointsOut, PushMetrics, RunOut, SeriesPoints
 
 TRIES = 50
@@ -59,44 +58,40 @@ def append_frames(state: ServerState, row: RunRow, journal: str, *, frames: Sequ
 
 
 def read_points(state: ServerState, who: UserIdentity, wanted: Sequence[str], query: PointsQuery) -> PointsOut:
-    """Read points, in one transaction per run. Durable points are found even before they are rolled up."""
+    """Read points; what is found of each run is of one transaction. Durable points are found even before they are
+    rolled up. No session is open while files are read: packs may be in a store that is slow."""
     items: list[SeriesPoints] = []
     for name in dict.fromkeys(wanted):
         with state.database.reading() as session:
             row = service.find(session, who, name)
-            known = runs.series_of(session, row.number)
-            chosen = chosen_series(known, query)
+            known = {f"{one.type}/{one.name}": one for one in runs.series_of(session, row.number)}
+            chosen = chosen_series(list(known.values()), query)
             check_size(len(items) + len(chosen), query)
+            named = {one.id: own_axis(one, row.axes) for one in chosen if query.axis is Axis.OWN}
+            axes = [axis for axis in dict.fromkeys(named.values()) if axis is not None and axis in known]
             opened = state.metrics.reader.open_run(session, row)
-            axes = _Axes(session, state, opened, {f"{one.type}/{one.name}": one for one in known})
-            for series in chosen:
-                lines = state.metrics.reader.lines(
-                    session,
-                    opened,
-                    series,
-                    axis=query.axis,
-                    max_points=query.max_points,
-                    with_hidden=query.with_hidden,
-                )
-                shown = series_out(row.id, series, lines)
-                items.append(axes.placed(shown, own_axis(series, row.axes)) if query.axis is Axis.OWN else shown)
+            found = state.metrics.reader.find(session, opened, [*chosen, *(known[axis] for axis in axes)])
+        read = partial(state.metrics.reader.lines, opened)
+        over = _Axes(read, dict(zip(axes, found[len(chosen) :], strict=True)))
+        for one in found[: len(chosen)]:
+            lines = read(one, axis=query.axis, max_points=query.max_points, with_hidden=query.with_hidden)
+            items.append(over.placed(series_out(row.id, one.series, lines), named.get(one.series.id)))
     return PointsOut.model_construct(axis=query.axis.value, items=items)
 
 
 class _Axes:
     """Axes that a run's script has set for its metrics. Each is read once, since many metrics usually share one."""
 
-    def __init__(self, session: Session, state: ServerState, run: OpenedRun, series: Mapping[str, SeriesRow]) -> None:
-        self._session, self._state, self._run, self._series = session, state, run, series
+    def __init__(self, read: Callable[..., Lines], found: Mapping[str, FoundSeries]) -> None:
+        self._lines, self._found = read, found
         self._read: dict[str, Points] = {}
 
     def placed(self, shown: SeriesPoints, name: str | None) -> SeriesPoints:
         """The series over the axis of this name; unchanged if there is no such axis."""
-        if name is None or name not in self._series:
+        if name is None or name not in self._found:
             return shown
         if name not in self._read:
-            read, axis = self._state.metrics.reader.lines, self._series[name]
-            found = read(self._session, self._run, axis, axis=Axis.STEP, max_points=MAX_AXIS_POINTS, with_hidden=False)
+            found = self._lines(self._found[name], axis=Axis.STEP, max_points=MAX_AXIS_POINTS, with_hidden=False)
             self._read[name] = found.main
         return placed_over(shown, self._read[name], name=name)
 

@@ -61,6 +61,14 @@ class OpenedRun:
 
 
 @dataclass(frozen=True)
+class FoundSeries:
+    """A series, and where its points in packs are."""
+
+    series: SeriesRow
+    chunks: tuple[ChunkRow, ...]
+
+
+@dataclass(frozen=True)
 class _Piece:
     """Points of one branch, read on demand."""
 
@@ -83,18 +91,28 @@ class Reader:
         self._lock = threading.Lock()
 
     def open_run(self, session: Session, run: RunRow) -> OpenedRun:
-        """Read what `lines` and `all_points` need."""
+        """Read what `find` needs. Journals and packs of an opened run keep their bytes, so no session is needed to read
+        them."""
         found = [
             _Journal(row.name, row.offset, row.built, row.built_branch, layouts_of(row))
             for row in journals_of(session, run.number)
         ]
         return OpenedRun(run.id, tuple(found), _limits(session, run.number))
 
-    def lines(
-        self, session: Session, run: OpenedRun, series: SeriesRow, *, axis: Axis, max_points: int, with_hidden: bool
-    ) -> Lines:
-        """One series with at most `max_points` points per line; extremes are kept."""
-        (pieces,) = self._pieces(session, run, [series])
+    def find(self, session: Session, run: OpenedRun, some: Sequence[SeriesRow]) -> list[FoundSeries]:
+        """Read where the points of these series are, as of when the run was opened. No files are read."""
+        built = {row.name: row.built for row in run.journals}
+        found: dict[int, list[ChunkRow]] = {series.id: [] for series in some}
+        for chunk in session.scalars(select(ChunkRow).where(ChunkRow.series.in_(found))):
+            # points of a pack that was built after the run was opened are read from the journal's end
+            if chunk.start < built.get(chunk.journal, NO_LIMIT):
+                found[chunk.series].append(chunk)
+        return [FoundSeries(series, tuple(found[series.id])) for series in some]
+
+    def lines(self, run: OpenedRun, found: FoundSeries, *, axis: Axis, max_points: int, with_hidden: bool) -> Lines:
+        """One series with at most `max_points` points per line; extremes are kept. Reads files."""
+        series = found.series
+        (pieces,) = self._pieces(run, [found])
         limits = run.limits if series.type != SYSTEM else {}
         # each block of 64 has its extremes among the thin points: with two per shown point, none is lost
         is_thin = sum(piece.num_thin for piece in pieces) >= 2 * max_points
@@ -116,40 +134,30 @@ class Reader:
         return Lines(downsample(join(main), max_points, axis), shown if with_hidden else {}, num_points)
 
     def all_points(
-        self, session: Session, run: OpenedRun, some: Sequence[SeriesRow]
+        self, run: OpenedRun, some: Sequence[FoundSeries]
     ) -> Iterator[tuple[SeriesRow, int, Points, np.ndarray]]:
-        """All points of series in logged order: series, branch, points, and which of them a newer branch supersedes.
+        """Yield all points of series in logged order: series, branch, points, and which of them a newer branch
+        supersedes. Reads files, one piece after another."""
+        for found, pieces in zip(some, self._pieces(run, some), strict=True):
+            limits = run.limits if found.series.type != SYSTEM else {}
+            for piece in pieces:
+                full = self._read(run.run_id, piece, is_thin=False)
+                yield found.series, piece.branch, full, full.steps >= limits.get(piece.branch, NO_LIMIT)
 
-        The session is not used after this returns; points are read on demand.
-        """
-        pieces = self._pieces(session, run, some)
-
-        def read() -> Iterator[tuple[SeriesRow, int, Points, np.ndarray]]:
-            for series, found in zip(some, pieces, strict=True):
-                limits = run.limits if series.type != SYSTEM else {}
-                for piece in found:
-                    full = self._read(run.run_id, piece, is_thin=False)
-                    yield series, piece.branch, full, full.steps >= limits.get(piece.branch, NO_LIMIT)
-
-        return read()
-
-    def _pieces(self, session: Session, run: OpenedRun, some: Sequence[SeriesRow]) -> list[list[_Piece]]:
+    def _pieces(self, run: OpenedRun, some: Sequence[FoundSeries]) -> list[list[_Piece]]:
         """Points of all journals, by branch, in logged order, for each series."""
         order = {row.name: number for number, row in enumerate(run.journals)}
-        built = {row.name: row.built for row in run.journals}
-        found: dict[int, list[tuple[tuple[int, int, int], _Piece]]] = {series.id: [] for series in some}
-        for chunk in session.scalars(select(ChunkRow).where(ChunkRow.series.in_(found))):
-            # points of a pack that was built after the run was opened are read from the journal's end
-            if chunk.start < built.get(chunk.journal, NO_LIMIT):
-                place = (chunk.branch, order.get(chunk.journal, 0), chunk.start)
-                found[chunk.series].append((place, _of_chunk(chunk)))
+        placed: list[list[tuple[tuple[int, int, int], _Piece]]] = [
+            [((chunk.branch, order.get(chunk.journal, 0), chunk.start), _of_chunk(chunk)) for chunk in found.chunks]
+            for found in some
+        ]
         for row in run.journals:
             for number, stretch in enumerate(self._tail(row, run.run_id)):
-                for series in some:
-                    for branch, points in stretch.by_series.get(SeriesKey(series.type, series.name), ()):
-                        place = (branch, order[row.name], row.built + number)
-                        found[series.id].append((place, _of_tail(branch, points)))
-        return [[piece for _, piece in sorted(found[one.id], key=lambda item: item[0])] for one in some]
+                for found, pieces in zip(some, placed, strict=True):
+                    key = SeriesKey(found.series.type, found.series.name)
+                    for branch, points in stretch.by_series.get(key, ()):
+                        pieces.append(((branch, order[row.name], row.built + number), _of_tail(branch, points)))
+        return [[piece for _, piece in sorted(pieces, key=lambda item: item[0])] for pieces in placed]
 
     def _read(self, run_id: str, piece: _Piece, *, is_thin: bool) -> Points:
         if piece.points is not None:
