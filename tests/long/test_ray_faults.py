@@ -241,7 +241,7 @@ def test_the_head_is_killed_and_started_again(
     grown = time.monotonic() - killed_at
     other = training.client.jobs.submit(name="other", command="echo here")
     # placed before the server noticed, or not
-    endings = ("the head of the Ray cluster does not answer", "No node is reachable.")
+    endings = ("the head of the Ray cluster does not answer", "No node is online.")
     wait_until(lambda: other.refresh().reason.message.endswith(endings), lambda: other.row)
     training.wait_for_growth()
     cluster.start_head()
