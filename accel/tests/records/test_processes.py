@@ -93,6 +93,33 @@ os.wait()
         done = run(code, http_folder(path.parent), path.name, tmp_path / "c")
         assert (done.stdout, done.stderr, done.returncode) == ("child has 10\n", "", 0)
 
+    def test_a_fork_while_a_pool_starts_its_threads(self, packed: Callable[..., Path], tmp_path: Path) -> None:
+        """Each thread sets torch's number of threads under a lock when it starts."""
+        path = packed(20, shards=5)
+        code = """
+import threading
+from danlu_accel.records import python_threads
+
+is_held, forks = threading.Event(), threading.Event()
+
+def start() -> None:
+    with python_threads._changing:
+        is_held.set()
+        forks.wait(0.2)             # the fork waits for this thread, or happens meanwhile
+
+threading.Thread(target=start).start()
+is_held.wait()
+child = os.fork()
+if child == 0:
+    print("child has", len(sums(make(transform))))
+    sys.exit(0)
+forks.set()
+os.waitpid(child, 0)
+print("parent has", len(sums(make(transform))))
+"""
+        done = run(code, path.parent, path.name, tmp_path / "c")
+        assert (done.stdout, done.stderr, done.returncode) == ("child has 5\nparent has 5\n", "", 0)
+
 
 class TestSpawn:
     def test_workers_end_without_a_word(self, packed: Callable[..., Path], tmp_path: Path) -> None:

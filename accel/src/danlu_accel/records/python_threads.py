@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 _changing = threading.Lock()
+# a fork waits until no thread holds it: in the child nobody would release it
+os.register_at_fork(before=_changing.acquire, after_in_parent=_changing.release, after_in_child=_changing.release)
 
 
 def thread_pool(threads: int, name: str) -> ThreadPoolExecutor:
