@@ -25,6 +25,7 @@ class FickleServer(http.server.ThreadingHTTPServer):
     """Answers `{}`; how it ends its connections is for the test to say."""
 
     daemon_threads = True
+    request_queue_size = 64  # of connections that wait while the machine is busy: the kernel resets those beyond
 
     def __init__(self, port: int = 0) -> None:
         super().__init__(("127.0.0.1", port), _Handler)
