@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.fakes.run_server import RunServer
+from tests.support.written_runs import own_journal
 
 from danlu import journal, track
 from danlu.journal import Kind
@@ -162,7 +163,7 @@ while companion_of(home_of(os.environ)) is not None:
 def test_no_room_for_its_journal_does_not_keep_a_run_back(tmp_path: Path) -> None:
     run = track.start("full")
     run.finish()
-    (journal_file,) = [one for one in open_journals(run.path) if one.header["writer"] == "process"]
+    journal_file = own_journal(run.path)
     one = Attended(orders.Order(run.path, journal_file.path, ()))
     one._own = str(tmp_path / "no such folder" / "x.journal")
     one.note("environment", {"packages": {}})
@@ -176,7 +177,7 @@ def test_no_room_for_its_journal_does_not_keep_a_run_back(tmp_path: Path) -> Non
 def test_the_end_that_there_was_no_room_for_is_written_later(tmp_path: Path) -> None:
     run = track.start("full")
     run.finish()
-    (journal_file,) = [one for one in open_journals(run.path) if one.header["writer"] == "process"]
+    journal_file = own_journal(run.path)
     one = Attended(orders.Order(run.path, journal_file.path, ()))
     one.folder = str(tmp_path / "no such folder")
     one._own = str(Path(one.folder) / "x.journal")

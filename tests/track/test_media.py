@@ -7,16 +7,11 @@ import json
 import wave
 
 import pytest
+from tests.support.written_runs import own_journal
 
 from danlu import journal, track
 from danlu.journal import Kind
-from danlu.track.reading import JournalFile, open_journals, read_run
-
-
-def own_journal(folder: str) -> JournalFile:
-    """What the script wrote. The companion may have written one of its own by then."""
-    (one,) = (one for one in open_journals(folder) if one.header["writer"] == "process")
-    return one
+from danlu.track.reading import read_run
 
 
 class Figure:
