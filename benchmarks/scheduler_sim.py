@@ -168,6 +168,7 @@ def make_nodes(count_: int) -> Iterator[NodeInfo]:
             devices=devices,
             has_sandbox=True,
             has_own_network=True,
+            joins_networks=True,
         )
 
 

@@ -54,6 +54,15 @@ def test_ports_are_allotted_once() -> None:
     assert set(ports) <= set(HOST_PORTS)
 
 
+def test_without_ports_a_job_waits_and_others_start() -> None:
+    used = frozenset(HOST_PORTS) - {HOST_PORTS[0]}
+    actions = decide(Snapshot(queue=(on_host(1), queued(2, nodes=2)), nodes=TWO, ports_in_use=used), NOW)
+    assert [action.job_id for action in actions if isinstance(action, Start)] == ["train-2"]
+    (wait,) = (action for action in actions if isinstance(action, Wait))
+    assert (wait.job_id, wait.why.code) == ("train-1", "no_capacity")
+    assert wait.why.message == "all ports for jobs on the network of their nodes (23500 to 31999) are in use"
+
+
 def test_others_keep_their_private_network() -> None:
     placement = starts(on_host(1), queued(2, nodes=2))["train-2"].placement
     assert (placement.has_own_network, placement.master_port) == (True, OWN_NETWORK_PORT)

@@ -14,6 +14,7 @@ from danlu.scheduler.policy.holdings import Quotas
 from danlu.scheduler.policy.queueing import Entry
 from danlu.scheduler.policy.reservation import RESERVE_AFTER_SECONDS
 from danlu.scheduler.policy.state import SchedulingState
+from danlu.scheduler.ports import HOST_PORTS
 
 LONG = RESERVE_AFTER_SECONDS + 1
 
@@ -49,6 +50,14 @@ def test_a_job_that_will_have_ended_in_time_may_use_what_is_kept() -> None:
         queued(4),
     ]
     assert started(decide(snapshot(wanted, live), NOW)) == ["train-002"]
+
+
+def test_such_a_job_waits_when_the_nodes_network_has_no_port_left() -> None:
+    live = [running(100, 1, NPUS[:4], ends_at=NOW + timedelta(hours=1))]
+    short = [queued(2, max_duration="10m", network="host"), queued(3, max_duration="10m")]
+    wanted = [queued(1, device="npu:8", waited=LONG), *short]
+    actions = decide(snapshot(wanted, live, ports_in_use=frozenset(HOST_PORTS)), NOW)
+    assert (started(actions), why(actions, 2)) == (["train-003"], "no_capacity")
 
 
 def test_a_job_without_devices_does_not_mind() -> None:

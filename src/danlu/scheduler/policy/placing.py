@@ -16,10 +16,8 @@ GANG_INTERFACE = "gang0"
 
 def make_placement(job_id: str, attempt: int, allocations: Sequence[Allocation], ports: Ports) -> Placement:
     """The placement of all tasks, in rank order."""
-    spans_nodes = len({item.node.name for item in allocations}) > 1
-    own_network = not allocations[0].need.on_host_network and all(
-        item.node.info.has_own_network and (item.node.info.joins_networks or not spans_nodes) for item in allocations
-    )
+    spans_nodes = _spans_nodes(allocations)
+    own_network = has_own_network(allocations)
     master_port, task_ports = ports.take(len(allocations), has_own_network=own_network)
     tasks = tuple(
         TaskPlacement(
@@ -43,6 +41,18 @@ def make_placement(job_id: str, attempt: int, allocations: Sequence[Allocation],
     )
     interface = "lo" if not spans_nodes else GANG_INTERFACE if own_network else ""
     return Placement(tasks=tasks, master_port=master_port, has_own_network=own_network, interface=interface)
+
+
+def has_own_network(allocations: Sequence[Allocation]) -> bool:
+    """Whether the tasks get a private network there. Without one they need ports of the nodes' network."""
+    spans_nodes = _spans_nodes(allocations)
+    return not allocations[0].need.on_host_network and all(
+        item.node.info.has_own_network and (item.node.info.joins_networks or not spans_nodes) for item in allocations
+    )
+
+
+def _spans_nodes(allocations: Sequence[Allocation]) -> bool:
+    return len({item.node.name for item in allocations}) > 1
 
 
 def own_address(rank: int) -> str:

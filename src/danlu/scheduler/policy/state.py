@@ -15,7 +15,7 @@ from danlu.scheduler.policy.cluster import Cluster
 from danlu.scheduler.policy.eviction import find_victims, place_later
 from danlu.scheduler.policy.holdings import Holdings, Limit, Quotas
 from danlu.scheduler.policy.node_state import NEVER, Allocation
-from danlu.scheduler.policy.placing import make_placement
+from danlu.scheduler.policy.placing import has_own_network, make_placement
 from danlu.scheduler.policy.queueing import Bucket, Entry, Queue, Turn
 from danlu.scheduler.policy.reservation import (
     MAX_RESERVATIONS,
@@ -115,6 +115,8 @@ class _Round:
         self._second = now.timestamp()
         self._decision = Decision()
         self._unplaceable: set[Shape] = set()
+        self._without_ports: set[Shape] = set()
+        """Requests that would fit, were there ports left on the nodes' network."""
         self._too_long: dict[Shape, float] = {}
         """Requests that could not be backfilled, with the earliest end that was tried."""
         self._no_eviction_helps: set[tuple[Shape, frozenset[int] | None]] = set()
@@ -183,11 +185,13 @@ class _Round:
         if limit is not None and over_quota is not None:
             over_quota.setdefault(entry.project_id, []).append((entry.position, bucket))
             return False
-        allocations = self._find_place(entry)
+        allocations = None if entry.shape in self._without_ports else self._find_place(entry)
         if allocations is not None:
             bucket.pop()
             self._start(entry, allocations)
             return True
+        if entry.shape in self._without_ports:
+            return False  # neither evictions nor a reservation would help
         why = self._evict_for(entry) if limit is None else None
         if why is None:
             why = self._reserve(entry)
@@ -203,8 +207,16 @@ class _Round:
         )
 
     def _find_place(self, entry: Entry) -> list[Allocation] | None:
+        allocations = self._place(entry)
+        if allocations is None or has_own_network(allocations) or self._state.ports.are_left(len(allocations)):
+            return allocations
+        self._cluster.release(allocations)
+        self._without_ports.add(entry.shape)
+        return None
+
+    def _place(self, entry: Entry) -> list[Allocation] | None:
         shape = entry.shape
-        if shape not in self._unplaceable and self._state.ports.are_left(shape.num_tasks):
+        if shape not in self._unplaceable:
             allocations = self._cluster.place(shape)
             if allocations is not None:
                 return allocations
@@ -307,6 +319,8 @@ class _Round:
         limit = None if entry.is_preemptible else self._limit(entry)
         if limit is not None:
             return waiting_reasons.over_quota(limit)
+        if entry.shape in self._without_ports:
+            return waiting_reasons.no_ports()
         return waiting_reasons.no_room(self._cluster, entry.shape)
 
     def _release_kept(self) -> None:

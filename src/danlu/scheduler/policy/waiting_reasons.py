@@ -14,6 +14,7 @@ from danlu.scheduler.policy.cluster import Cluster
 from danlu.scheduler.policy.holdings import Limit
 from danlu.scheduler.policy.node_state import NodeState
 from danlu.scheduler.policy.shape import MEMORY, Need, Shape
+from danlu.scheduler.ports import HOST_PORTS
 from danlu.spec.messages.catalogue import say
 from danlu.spec.nodes import NodeInfo
 from danlu.spec.reasons import Reason, reason
@@ -36,6 +37,11 @@ def no_capacity(shape: Shape, drained: str = "") -> Reason:
     apart = any(need.keeps_to_rings and need.devices > 1 for need in shape.needs)
     told = say("in_use_or_apart" if apart else "in_use", shape=shape)
     return reason("no_capacity", f"{told}; {drained}" if drained else told)
+
+
+def no_ports() -> Reason:
+    """A job without a private network fits, but all ports that the scheduler can give it are in use."""
+    return reason("no_capacity", say("no_ports_left", first=HOST_PORTS[0], last=HOST_PORTS[-1]))
 
 
 def drained_node(node: NodeState) -> str:

@@ -85,6 +85,10 @@ MESSAGES: dict[str, tuple[str, str]] = {
         "requests {asked}; the quota of the owner in this project ({quota}) is in use",
         "请求 {asked}；所有者在该项目中的配额（{quota}）已用完",
     ),
+    "no_ports_left": (
+        "all ports for jobs on the network of their nodes ({first} to {last}) are in use",
+        "节点网络上可供任务使用的端口（{first} 至 {last}）已全部占用",
+    ),
     "making_room": (
         "requests {shape}; preemptible jobs are being stopped for it",
         "请求 {shape}；正在为其停止可抢占的任务",
