@@ -51,5 +51,7 @@ def group_of(place: Place, device: torch.device, *, timeout_seconds: float) -> I
     )
     try:
         yield
+        if dist.get_backend() == "gloo":
+            dist.barrier()  # gloo may abort a rank that leaves while another is still at work
     finally:
         dist.destroy_process_group()
