@@ -13,6 +13,7 @@ import pytest
 
 from danlu.content.manifest import Chunk, File
 from danlu.content.packs import pack
+from danlu.transfer import local_files
 from danlu.transfer.api import Api
 from danlu.transfer.artifact_download import fetch_files
 from danlu.transfer.errors import Damaged
@@ -51,7 +52,13 @@ def fetch(chunks: Chunks, file: File, folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("sha256", [None, hashlib.sha256(WHOLE).hexdigest()], ids=["format 2", "format 1"])
-def test_one_that_ends_in_the_middle_of_another_does_not_disturb_it(tmp_path: Path, sha256: Optional[str]) -> None:
+@pytest.mark.parametrize("has_locks", [True, False], ids=["locks", "no locks"])
+def test_one_that_ends_in_the_middle_of_another_does_not_disturb_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sha256: Optional[str], has_locks: bool
+) -> None:
+    """Some network file systems have no locks: then both write the same unfinished file."""
+    if not has_locks:
+        monkeypatch.setattr(local_files, "try_lock", lambda _: True)
     slow_has_begun, fast_has_ended = threading.Event(), threading.Event()
 
     def wait_in_the_middle(number: int) -> None:
@@ -59,13 +66,16 @@ def test_one_that_ends_in_the_middle_of_another_does_not_disturb_it(tmp_path: Pa
         if number == 3:
             fast_has_ended.wait()
 
-    slow = threading.Thread(target=fetch, args=(Chunks(before=wait_in_the_middle), model(sha256), tmp_path))
+    fetched: list[list[str]] = []
+    slow_chunks = Chunks(before=wait_in_the_middle)
+    slow = threading.Thread(target=lambda: fetched.append(fetch(slow_chunks, model(sha256), tmp_path)))
     slow.start()
     slow_has_begun.wait()
     fetch(Chunks(), model(sha256), tmp_path)
     assert (tmp_path / "model.pt").read_bytes() == WHOLE
     fast_has_ended.set()
     slow.join()
+    assert fetched == [[str(tmp_path / "model.pt")]]
     assert (tmp_path / "model.pt").read_bytes() == WHOLE
     assert os.listdir(tmp_path) == ["model.pt"]
 

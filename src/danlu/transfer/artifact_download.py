@@ -145,7 +145,12 @@ class _LargeTarget(_Target):
                 )
             if self.file.is_executable:
                 os.fchmod(self._descriptor, stat.S_IMODE(os.fstat(self._descriptor).st_mode) | 0o111)
-            os.replace(self._partial, self.path)
+            try:
+                os.replace(self._partial, self.path)
+            except FileNotFoundError:
+                # where the file system has no locks, another process may have written the same file, and finished it
+                if not os.path.samestat(os.stat(self.path), os.fstat(self._descriptor)):
+                    raise
         self.close()
 
 
