@@ -13,6 +13,7 @@ from danlu.store.sql import (  # noqa: F401  each adds its tables to `Base.metad
     model_tables,
     monitoring_tables,
     node_tables,
+    pack_tables,
     rights_tables,
     run_tables,
     ssh_key_tables,
