@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Optional
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 MAX_KEY_CHARS = 250
 MAX_TAG_CHARS = 8000
@@ -14,6 +15,9 @@ MAX_PARAMS = 100
 MAX_TAGS = 100
 MAX_DATASETS = 1000
 MAX_RESULTS = 50_000
+MAX_TRACES = 500
+MAX_TRACE_TEXTS = 200
+MAX_TRACE_IDS = 1000
 
 Key = Annotated[str, Field(min_length=1, max_length=MAX_KEY_CHARS)]
 TagValue = Annotated[str, Field(max_length=MAX_TAG_CHARS)]
@@ -21,6 +25,8 @@ Milliseconds = Annotated[int, Field(ge=0, le=253_402_300_799_000)]
 Step = Annotated[int, Field(ge=-(2**62), le=2**62)]
 PageToken = Annotated[str, Field(max_length=200)]
 Text = Annotated[str, Field(max_length=6000)]
+TraceText = Annotated[str, AfterValidator(lambda text: text[:MAX_TAG_CHARS])]
+"""MLflow keeps the beginning of a longer one."""
 
 
 class _Sent(BaseModel):
@@ -234,3 +240,69 @@ class TagVersion(NamedVersion, Tag):
 
 class VersionKey(NamedVersion):
     key: Key
+
+
+class TracePair(_Sent):
+    key: Key
+    value: TraceText = ""
+
+
+TracePairs = Annotated[list[TracePair], Field(max_length=MAX_TRACE_TEXTS)]
+TraceTexts = Annotated[dict[Key, TraceText], Field(max_length=MAX_TRACE_TEXTS)]
+
+
+class StartTrace(NamedExperiment):
+    timestamp_ms: Milliseconds
+    request_metadata: TracePairs = []
+    tags: TracePairs = []
+
+
+class EndTrace(_Sent):
+    timestamp_ms: Milliseconds
+    status: str = Field(max_length=40)
+    request_metadata: TracePairs = []
+    tags: TracePairs = []
+
+
+class TraceKey(_Sent):
+    key: Key
+
+
+class SearchTraces(_Sent):
+    experiment_ids: list[str] = Field(min_length=1, max_length=1000)
+    filter: Text = ""
+    max_results: int = Field(default=100, ge=1, le=MAX_TRACES)
+    order_by: list[Text] = Field(default=[], max_length=20)
+    page_token: PageToken = ""
+
+
+class DeleteTraces(NamedExperiment):
+    max_timestamp_millis: Optional[int] = Field(default=None, ge=0, le=2**62)
+    max_traces: Optional[int] = Field(default=None, ge=1, le=2**31)
+    request_ids: list[str] = Field(default=[], max_length=MAX_TRACE_IDS)
+
+
+class TraceLocation(_Sent):
+    mlflow_experiment: NamedExperiment
+
+
+class TraceInfo(_Sent):
+    """A whole trace, as clients from 3.0 send it when it has ended."""
+
+    trace_id: str = Field(pattern=r"^tr-[0-9a-f]{32}$")
+    trace_location: TraceLocation
+    request_time: datetime
+    execution_duration: Optional[str] = Field(default=None, pattern=r"^[0-9]{1,12}(\.[0-9]{1,9})?s$")
+    state: str = Field(default="STATE_UNSPECIFIED", max_length=40)
+    request_preview: Optional[TraceText] = None
+    response_preview: Optional[TraceText] = None
+    trace_metadata: TraceTexts = {}
+    tags: TraceTexts = {}
+
+
+class WholeTrace(_Sent):
+    trace_info: TraceInfo
+
+
+class LogTrace(_Sent):
+    trace: WholeTrace

@@ -27,6 +27,9 @@ API = "/api/2.0"
 PAGES_API = "/ajax-api/2.0"
 """The same API, at the path that MLflow's web pages use."""
 
+NEWER_API = "/api/3.0"
+NEWER_PAGES_API = "/ajax-api/3.0"
+
 VERSION = "3.3.0"
 """The version that this API reports: newer clients then use fewer features."""
 
@@ -73,14 +76,16 @@ async def _caller(request: Request, who: CurrentIdentity) -> Caller:
 CurrentCaller = Annotated[Caller, Depends(_caller)]
 
 
-def create_door(state: ServerState, routers: tuple[APIRouter, ...], root_router: APIRouter) -> FastAPI:
+def create_door(state: ServerState, routers: tuple[APIRouter, ...], *, newer: APIRouter, root: APIRouter) -> FastAPI:
     door = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     door.state.danlu = state
     failures.install(door)
     for router in routers:
         door.include_router(router, prefix=API)
         door.include_router(router, prefix=PAGES_API)
-    door.include_router(root_router)
+    door.include_router(newer, prefix=NEWER_API)
+    door.include_router(newer, prefix=NEWER_PAGES_API)
+    door.include_router(root)
 
     @door.get("/health")
     async def health() -> PlainTextResponse:

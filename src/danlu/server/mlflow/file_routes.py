@@ -39,13 +39,13 @@ def get(path: str, caller: CurrentCaller, state: State) -> Response:
     return file_response(operations.open_file(state, caller, path))
 
 
-def file_response(found: OpenObject) -> Response:
+def file_response(found: OpenObject, name: str = "") -> Response:
     headers = {
         "Content-Length": str(found.info.size),
         # user content must not run in the console's origin
         "Content-Security-Policy": "sandbox",
         "X-Content-Type-Options": "nosniff",
-        "Content-Disposition": "attachment",
+        "Content-Disposition": f"attachment; filename={name}" if name else "attachment",
     }
     return StreamingResponse(found.pieces(), media_type="application/octet-stream", headers=headers)
 

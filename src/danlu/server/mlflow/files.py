@@ -1,7 +1,7 @@
-"""Where the files of runs, logged models and model versions are: in the project's bucket, below `mlflow/`.
+"""Where the files of runs, logged models, traces and model versions are: in the project's bucket, below `mlflow/`.
 
-A path begins with the owner of the files: `runs/<id>/...`, `models/<id>/...`, `versions/<id>/...`. Rights to see or
-change the owner are rights to read or write its files.
+A path begins with the owner of the files: `runs/<id>/...`, `models/<id>/...`, `traces/<id>/...`, `versions/<id>/...`.
+Rights to see or change the owner are rights to read or write its files.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from danlu.errors import InvalidInput, NotAllowed, NotFound
 from danlu.server.mlflow import logged_models, runs
 from danlu.server.mlflow.door import Caller, reader_of
+from danlu.server.mlflow.traces import service as traces
 from danlu.server.models import service as models
 from danlu.server.objects.located import Located, locate
 from danlu.server.state import ServerState
@@ -40,7 +41,7 @@ def asked_in(path: str) -> Asked:
         check_key(f"{FOLDER}/{path.strip('/')}")
     except ValueError as error:
         raise InvalidInput(f"Invalid artifact path: {error}") from error
-    if kind not in ("runs", "models", "versions") or not owner:
+    if kind not in ("runs", "models", "traces", "versions") or not owner:
         raise InvalidInput(
             f"Invalid artifact path {path[:100]!r}: expected runs/<id>/..., as in the run's artifact_uri"
         )
@@ -66,6 +67,8 @@ def check_read(session: Session, caller: Caller, asked: Asked) -> None:
         runs.find(session, caller, asked.owner)
     elif asked.kind == "models":
         logged_models.find(session, caller, asked.owner)
+    elif asked.kind == "traces":
+        traces.find(session, caller, asked.owner)
     else:
         version_of(session, caller, asked.owner)
 
@@ -83,6 +86,8 @@ def check_write(session: Session, caller: Caller, asked: Asked) -> None:
         runs.find_to_change(session, caller, asked.owner)
     elif asked.kind == "models":
         logged_models.find_to_change(session, caller, asked.owner)
+    elif asked.kind == "traces":
+        traces.find_to_change(session, caller, asked.owner)
     else:
         raise NotAllowed("the files of a model version do not change; register another version")
 

@@ -12,8 +12,11 @@ from danlu.server.mlflow.page_routes import root_router
 from danlu.server.mlflow.page_routes import router as pages
 from danlu.server.mlflow.registry_routes import router as registry
 from danlu.server.mlflow.run_routes import router as runs
+from danlu.server.mlflow.traces.routes import router as traces
+from danlu.server.mlflow.traces.routes import whole_router as whole_traces
 from danlu.server.state import ServerState
 
 
 def mlflow_door(state: ServerState) -> FastAPI:
-    return create_door(state, (experiments, runs, files, logged_models, registry, pages), root_router)
+    routers = (experiments, runs, files, logged_models, registry, traces, pages)
+    return create_door(state, routers, newer=whole_traces, root=root_router)

@@ -10,6 +10,7 @@ from danlu.store.sql import (  # noqa: F401  each adds its tables to `Base.metad
     favourite_tables,
     flow_tables,
     mlflow_tables,
+    mlflow_trace_tables,
     model_tables,
     monitoring_tables,
     node_tables,

@@ -18,7 +18,8 @@ KINDS = {
     **dict.fromkeys(("metric", "metrics"), "metric"),
     **dict.fromkeys(("param", "params", "parameter", "parameters"), "param"),
     **dict.fromkeys(("tag", "tags"), "tag"),
-    **dict.fromkeys(("attribute", "attributes", "attr", "run"), "attribute"),
+    **dict.fromkeys(("attribute", "attributes", "attr", "run", "trace"), "attribute"),
+    **dict.fromkeys(("request_metadata", "metadata"), "metadata"),
 }
 ATTRIBUTES = {
     **dict.fromkeys(("run name", "Run name", "Run Name"), "run_name"),
@@ -27,10 +28,15 @@ ATTRIBUTES = {
     "user": "user_id",
     "creation_timestamp": "creation_time",
     "last_updated_timestamp": "last_update_time",
+    "timestamp": "timestamp_ms",
+    "execution_time": "execution_time_ms",
 }
 NUMBER_SIGNS = ("=", "!=", "<", "<=", ">", ">=")
 TEXT_SIGNS = ("=", "!=", "LIKE", "ILIKE", "IN", "NOT IN", "IS NULL", "IS NOT NULL")
-_NUMBERS = ("start_time", "end_time", "creation_time", "last_update_time", "version_number")
+_NUMBERS = (
+    *("start_time", "end_time", "creation_time", "last_update_time", "version_number"),
+    *("timestamp_ms", "execution_time_ms"),
+)
 _NAME = r"(?:[\w/:@%+-]+|`[^`]+`|\"[^\"]+\")"
 _TOKEN = re.compile(
     rf"""\s*(?:
@@ -49,7 +55,7 @@ Value = Union[float, str, "tuple[str, ...]", None]
 
 class Comparison(NamedTuple):
     kind: str
-    """metric, param, tag or attribute"""
+    """metric, param, tag, metadata (of a trace) or attribute"""
 
     key: str
     sign: str
@@ -130,7 +136,7 @@ def _field(text: str, whole: str) -> tuple[str, str]:
         return "attribute", ATTRIBUTES.get(key, key)
     kind = KINDS.get(first.lower())
     if kind is None:
-        raise _wrong(whole, f"expected metrics, params, tags or attributes before the dot, got {first!r}")
+        raise _wrong(whole, f"expected metrics, params, tags, metadata or attributes before the dot, got {first!r}")
     key = _bare(rest)
     return kind, ATTRIBUTES.get(key, key) if kind == "attribute" else key
 

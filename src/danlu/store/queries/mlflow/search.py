@@ -18,7 +18,7 @@ from danlu.store.sql.mlflow_tables import RunTextRow
 from danlu.store.sql.run_tables import RunRow, RunValueRow
 from danlu.store.sql.tables import UserRow
 
-_SIGNS: dict[str, Callable[[Any, Any], ColumnElement[bool]]] = {
+SIGNS: dict[str, Callable[[Any, Any], ColumnElement[bool]]] = {
     "=": lambda column, value: column == value,
     "!=": lambda column, value: column != value,
     "<": lambda column, value: column < value,
@@ -68,11 +68,13 @@ class RunSearch:
             )
         if test.kind in (TAG, PARAM):
             return self._text(test)
+        if test.kind != "attribute":
+            raise InvalidInput(f"runs have no {test.kind}; expected metrics, params, tags or attributes")
         if test.key == "status":
             return _status(test, states)
         if test.key in _TIMES:
             assert isinstance(test.value, float)
-            return _SIGNS[test.sign](_TIMES[test.key], _moment(test.value))
+            return SIGNS[test.sign](_TIMES[test.key], _moment(test.value))
         if test.key == "user_id":
             named = select(UserRow.id).where(self._compared(UserRow.name, test))
             return RunRow.owner_id.in_(named)
@@ -112,24 +114,11 @@ class RunSearch:
         except ValueError:
             number = None
         if number is not None and test.sign in ("=", "!="):
-            return _SIGNS[test.sign](RunValueRow.num, number)
+            return SIGNS[test.sign](RunValueRow.num, number)
         return self._compared(RunValueRow.text, test)
 
     def _compared(self, column: Any, test: Comparison) -> ColumnElement[bool]:
-        value = test.value
-        if test.sign == "IN" and isinstance(value, tuple):
-            return or_(false(), *(column == one for one in value))
-        if test.sign == "NOT IN" and isinstance(value, tuple):
-            return and_(true(), *(column != one for one in value))
-        if test.sign == "ILIKE":
-            return func.lower(column).like(to_like(str(value).lower()), escape=ESCAPE)
-        if test.sign == "LIKE":
-            if not self._is_sqlite:
-                return _bool(column.like(to_like(str(value)), escape=ESCAPE))
-            return _bool(column.op("GLOB")(to_glob(str(value))))  # LIKE of SQLite ignores case
-        if test.sign in _SIGNS:
-            return _SIGNS[test.sign](column, value)
-        raise InvalidInput(f"{test.key} is not compared with {test.sign}")
+        return compared(column, test, is_sqlite=self._is_sqlite)
 
     def _value(self, order: Order) -> ColumnElement[Any]:
         if order.kind == "metric":
@@ -154,6 +143,24 @@ class RunSearch:
         return _bool(columns[order.key].expression)
 
 
+def compared(column: Any, test: Comparison, *, is_sqlite: bool) -> ColumnElement[bool]:
+    """A test of a column of texts."""
+    value = test.value
+    if test.sign == "IN" and isinstance(value, tuple):
+        return or_(false(), *(column == one for one in value))
+    if test.sign == "NOT IN" and isinstance(value, tuple):
+        return and_(true(), *(column != one for one in value))
+    if test.sign == "ILIKE":
+        return func.lower(column).like(to_like(str(value).lower()), escape=ESCAPE)
+    if test.sign == "LIKE":
+        if not is_sqlite:
+            return _bool(column.like(to_like(str(value)), escape=ESCAPE))
+        return _bool(column.op("GLOB")(to_glob(str(value))))  # LIKE of SQLite ignores case
+    if test.sign in SIGNS:
+        return SIGNS[test.sign](column, value)
+    raise InvalidInput(f"{test.key} is not compared with {test.sign}")
+
+
 def metric_value_key(key: str) -> str:
     """Key of a metric in the table of searchable values: `val/acc` is metric `acc` of type `val`."""
     type_, slash, name = key.partition("/")
@@ -166,7 +173,7 @@ def _metric(test: Comparison) -> ColumnElement[bool]:
     is_nan = func.coalesce(RunValueRow.text == "nan", false())
     if math.isnan(test.value):
         return {"=": is_nan, "!=": not_(is_nan)}.get(test.sign, false())
-    found = _SIGNS[test.sign](RunValueRow.num, test.value)
+    found = SIGNS[test.sign](RunValueRow.num, test.value)
     return or_(found, is_nan) if test.sign == "!=" else found
 
 
