@@ -147,7 +147,7 @@ class TestReading:
         assert rest[: 3 << 20] == chunks[0]
 
     def test_chunks_may_lie_in_s3(self, world: World, api: Api, s3_servers: S3Servers, tmp_path: Path) -> None:
-        object.__setattr__(world.state, "blobs", Blobs(make_objects("rclone", s3_servers, tmp_path)))
+        object.__setattr__(world.state, "blobs", Blobs(make_objects("rclone", s3_servers, tmp_path), world.database))
         upload = begin(api)
         chunks = [bytes([number]) * 300_000 for number in range(8)]
         api.json("POST", f"/artifacts/uploads/{upload}/chunks", content=packed(*chunks))

@@ -16,11 +16,13 @@ from tests.support.world import World
 from danlu.content.ids import new_artifact_id
 from danlu.content.manifest import Chunk, File, Manifest
 from danlu.content.packs import pack
-from danlu.errors import Conflict, NotFound
+from danlu.errors import Conflict, NotFound, Unavailable
 from danlu.server.artifacts import operations, service, uploads
 from danlu.server.stores import cleaning_places
 from danlu.store.sql.tables import BlobOwnerRow
-from danlu.store.upkeep.cleaning import Kind, Places, announce_removal, find_leftovers, finish_removal
+from danlu.store.upkeep import repacking
+from danlu.store.upkeep.cleaning import announce_removal, find_leftovers, finish_removal
+from danlu.store.upkeep.leftovers import Kind, Places
 from danlu.wire.artifacts import BeginArtifact
 
 DAY = 86400
@@ -181,8 +183,9 @@ class TestUploads:
         commit(world, again, b"first")
 
 
-def test_uploads_deletions_and_clean_ups_at_once(world: World, places: Places) -> None:
+def test_uploads_deletions_and_clean_ups_at_once(world: World, places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
     """Time leaps by weeks, everything that may go goes at once, and every version that was confirmed is whole."""
+    monkeypatch.setattr(repacking, "MIN_UNUSED_BYTES", 1)
     pool = [f"chunk {number}".encode() * 50 for number in range(30)]
     made: dict[str, list[bytes]] = {}
     problems: list[BaseException] = []
@@ -212,8 +215,8 @@ def test_uploads_deletions_and_clean_ups_at_once(world: World, places: Places) -
                 return
             except NotFound:
                 own = begin(world, "again")  # weeks have passed since it began
-            except Conflict:
-                pass  # bytes went between the question and the commit: ask and send again
+            except (Conflict, Unavailable):
+                pass  # bytes went between the question and the commit, or while they were written: send them again
 
     def tidy(chance: random.Random) -> None:
         world.clock.pass_seconds(chance.choice([1, 15 * DAY]))

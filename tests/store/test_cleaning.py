@@ -17,7 +17,8 @@ from tests.support.world import Api, World
 from danlu.errors import NotFound
 from danlu.server.stores import cleaning_places
 from danlu.spec.paths import StorePath
-from danlu.store.upkeep.cleaning import Kind, Leftover, Places, find_leftovers
+from danlu.store.upkeep.cleaning import find_leftovers
+from danlu.store.upkeep.leftovers import Kind, Leftover, Places
 
 
 @pytest.fixture(params=KINDS)

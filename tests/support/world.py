@@ -114,7 +114,7 @@ class World:
             settings=self.settings,
             database=self.database,
             objects=LocalObjects(self.settings.objects_dir),
-            blobs=Blobs(LocalObjects(self.settings.server_dir)),
+            blobs=Blobs(LocalObjects(self.settings.server_dir), self.database),
             uploads=Uploads(self.settings.server_dir / "uploads"),
             logs=self.logs,
             usage=UsageFiles(self.settings.log_dir),
@@ -198,7 +198,7 @@ class World:
             return
         is_folder = where.stored.key.endswith("/") or not where.stored.key
         self.state.objects.put_whole(
-            where.stored / "input" if is_folder else where.stored, b"", sha256(b"").hexdigest()
+            where.stored / "input" if is_folder else where.stored, b"", sha256=sha256(b"").hexdigest()
         )
 
     def _has_objects(self, path: StorePath) -> bool:

@@ -26,7 +26,8 @@ from danlu.store.upkeep.backup import (
     restore_backup,
     write_backup,
 )
-from danlu.store.upkeep.cleaning import Leftover, find_leftovers
+from danlu.store.upkeep.cleaning import find_leftovers
+from danlu.store.upkeep.leftovers import Leftover
 from danlu.store.upkeep.moving import copy_objects, copy_rows
 
 

@@ -6,7 +6,8 @@ import logging
 import threading
 
 from danlu.errors import DanluError
-from danlu.store.upkeep.cleaning import Places, find_leftovers
+from danlu.store.upkeep.cleaning import find_leftovers
+from danlu.store.upkeep.leftovers import Places
 
 log = logging.getLogger(__name__)
 

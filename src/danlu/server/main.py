@@ -199,7 +199,7 @@ def _wire(settings: ServerSettings, database: Database) -> tuple[ServerState, Sc
         settings=settings,
         database=database,
         objects=make_objects(settings),
-        blobs=make_blobs(settings),
+        blobs=make_blobs(settings, database),
         uploads=make_uploads(settings),
         logs=logs,
         usage=usage,

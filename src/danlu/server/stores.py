@@ -16,7 +16,7 @@ from danlu.store.objects.s3_place import S3Place, parse_s3_url
 from danlu.store.objects.uploads import Uploads
 from danlu.store.sql.database import Database, sqlite_url
 from danlu.store.upkeep.backup import INNER_BUCKETS
-from danlu.store.upkeep.cleaning import Places
+from danlu.store.upkeep.leftovers import Places
 
 OBJECTS, INNER = "store/", "server/"
 """Folders in S3: for objects of users, and for what only the server uses."""
@@ -35,8 +35,8 @@ def make_objects(settings: ServerSettings) -> Objects:
     return S3Objects(place, settings.spool_dir, is_direct=settings.direct_transfers, folder=OBJECTS)
 
 
-def make_blobs(settings: ServerSettings) -> Blobs:
-    return Blobs(make_inner(settings))
+def make_blobs(settings: ServerSettings, database: Database) -> Blobs:
+    return Blobs(make_inner(settings), database)
 
 
 def make_inner(settings: ServerSettings) -> Objects:
@@ -64,7 +64,7 @@ def cleaning_places(settings: ServerSettings, database: Database) -> Places:
     return Places(
         database=database,
         objects=make_objects(settings),
-        blobs=Blobs(inner),
+        blobs=Blobs(inner, database),
         inner=inner,
         uploads=make_uploads(settings),
         logs=make_logs(settings, database),

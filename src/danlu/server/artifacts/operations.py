@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from sqlalchemy.orm import Session
+
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.content import manifest as manifests
 from danlu.content.manifest import MAX_CHUNK_BYTES, read_manifest
@@ -12,7 +14,8 @@ from danlu.content.packs import pack
 from danlu.errors import Conflict, NotFound, Unavailable
 from danlu.server.artifacts import service, uploads
 from danlu.server.artifacts.view import version_out
-from danlu.server.packs import read_pack
+from danlu.server.packs.operations import store_pack
+from danlu.server.packs.reading import read_pack
 from danlu.server.state import ServerState
 from danlu.store.objects import blobs
 from danlu.store.objects.base import Bytes
@@ -68,20 +71,16 @@ def delete_artifact(state: ServerState, who: UserIdentity, name: str, project: s
 
 
 def take_chunks(state: ServerState, who: Identity, upload_id: str, body: Bytes) -> int:
-    """Store chunks, each by its digest, which is checked."""
+    """Store chunks, each by its digest, which is checked. Return how many."""
     chunks = read_pack(body, min_bytes=1, max_bytes=MAX_CHUNK_BYTES, max_pack_bytes=MAX_PACK_BYTES)
-    with state.database.writing() as session:
-        project_id = uploads.find(session, who, upload_id).project_id
-        blobs.expect(session, project_id, chunks, state.now())
-    problems = state.blobs.put_many(list(chunks.items()))
-    stored = {digest: len(chunks[digest]) for digest, problem in zip(chunks, problems, strict=True) if problem is None}
-    with state.database.writing() as session:
-        uploads.find(session, who, upload_id).seen_at = state.now()
-        blobs.own_all(session, project_id, stored, state.now())
-    for problem in problems:
-        if problem is not None:
-            raise problem
-    return len(stored)
+
+    def project_of(session: Session) -> int:
+        upload = uploads.find(session, who, upload_id)
+        upload.seen_at = state.now()
+        return upload.project_id
+
+    store_pack(state, chunks, project_of=project_of)
+    return len(chunks.parts)
 
 
 def commit(state: ServerState, who: Identity, upload_id: str, body: bytes) -> VersionOut:

@@ -20,7 +20,7 @@ from danlu.server.artifacts.view import version_out
 from danlu.server.audit.service import record_action
 from danlu.server.folders.service import need_folder
 from danlu.server.invalid import bad_field
-from danlu.server.packs import check_digest
+from danlu.server.packs.reading import check_digest
 from danlu.server.scope import project_to_use
 from danlu.server.state import ServerState
 from danlu.spec.audit import Action

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from danlu.auth.identity import Identity, JobIdentity, UserIdentity
 from danlu.content.packs import SMALL_BYTES, pack
 from danlu.errors import InvalidInput, NotAllowed, NotFound
-from danlu.server.packs import read_pack
+from danlu.server.packs.operations import store_pack
+from danlu.server.packs.reading import read_pack
 from danlu.server.scope import project_to_use
 from danlu.server.state import ServerState
 from danlu.server.trees import service
@@ -45,23 +46,14 @@ def finish_blob(state: ServerState, incoming: IncomingBlob) -> None:
 def put_blobs(state: ServerState, who: UserIdentity, body: Bytes, *, project: str | None) -> int:
     """Store small files of trees, each by its digest, which is checked. Return how many."""
     files = read_pack(body, min_bytes=0, max_bytes=SMALL_BYTES, max_pack_bytes=MAX_BATCH_BYTES)
-    with state.database.writing() as session:
-        project_id = project_to_use(session, who, project)
-        blobs.expect(session, project_id, files, state.now())
-    problems = state.blobs.put_many(list(files.items()))
-    stored = {digest: None for digest, problem in zip(files, problems, strict=True) if problem is None}
-    with state.database.writing() as session:
-        blobs.own_all(session, project_id, stored, state.now())
-    for problem in problems:
-        if problem is not None:
-            raise problem
-    return len(files)
+    store_pack(state, files, project_of=lambda session: project_to_use(session, who, project))
+    return len(files.parts)
 
 
 def read_blobs(state: ServerState, who: Identity, digests: Sequence[str]) -> bytes:
     """A pack of small files: as many of them, from the first on, as a batch holds."""
     check_readable_blobs(state, who, digests)
-    found: dict[str, bytes] = {}
+    found: dict[str, Bytes] = {}
     total = 0
     for first in range(0, len(digests), NUM_READ):
         wanted = digests[first : first + NUM_READ]

@@ -73,6 +73,10 @@ DATA_ERRORS: dict[str, tuple[str, str]] = {
         "{count} files of the tree were removed by clean-up meanwhile; send it again",
         "代码目录中有 {count} 个文件已被清理；请重新发送",
     ),
+    "pack_cleaned": (
+        "the upload took longer than a day, and clean-up removed its bytes; send them again",
+        "上传时间超过一天，其数据已被清理；请重新发送",
+    ),
     "range_beyond": (
         "range {range} is beyond the object's {bytes} bytes",
         "范围 {range} 超出对象的 {bytes} 字节",

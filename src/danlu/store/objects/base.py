@@ -74,8 +74,11 @@ class Objects(ABC):
     def put(self, path: StorePath, sha256: str | None = None) -> Writer:
         """Begin an upload; `commit` replaces the object at this key. `sha256`: the digest, if known."""
 
-    def put_whole(self, path: StorePath, data: Bytes, sha256: str) -> None:
-        """Store bytes that are at hand. Raises as `Writer.commit` does."""
+    def put_whole(self, path: StorePath, data: Bytes, *, sha256: str | None = None) -> None:
+        """Store bytes that are at hand. Raises as `Writer.commit` does.
+
+        Without a digest none is checked, and none may be kept: for bytes that are checked by other means.
+        """
         writer = self.put(path, sha256)
         writer.write(data)
         writer.commit(sha256)
@@ -99,6 +102,11 @@ class Objects(ABC):
         """Read a small object; no bytes when it is larger."""
         with closing(self.open(path)) as found:
             return found.info, b"".join(found.pieces()) if found.info.size <= max_bytes else None
+
+    def read_range(self, path: StorePath, *, start: int, size: int) -> bytes:
+        """Read a part of an object; fewer bytes only at its end."""
+        with closing(self.open(path, is_range=True)) as found:
+            return b"".join(found.pieces(start, size))
 
     @abstractmethod
     def stat(self, path: StorePath) -> ObjectInfo: ...
@@ -124,7 +132,8 @@ class Objects(ABC):
 
         def put(file: tuple[StorePath, Bytes, str]) -> DanluError | None:
             try:
-                self.put_whole(*file)
+                path, data, sha256 = file
+                self.put_whole(path, data, sha256=sha256)
             except DanluError as error:
                 return error
             return None

@@ -1,5 +1,7 @@
 """Content-addressed bytes and trees. Equal bytes are stored once; the database says which projects may use them.
 
+What arrives alone is an object of its own, what arrives together shares one (`packed.py`).
+
 A row means that the bytes are stored, unless its `num_refs` is COMING (they are being written) or GOING (they are being
 removed). Bytes are removed only while all of their rows are GOING, and a writer sets COMING first: so neither removes
 what the other relies on. Only the removal itself calls the store within a transaction.
@@ -10,15 +12,18 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any, cast
 
 from sqlalchemy import Insert, Table, case, func, select, update
 from sqlalchemy.orm import Session
 
-from danlu.errors import DanluError, InvalidInput, Unavailable
+from danlu.errors import InvalidInput, NotFound, Unavailable
 from danlu.spec.paths import StorePath
-from danlu.store.objects.base import Bytes, Objects, Writer
+from danlu.store.objects.base import NUM_AT_A_TIME, Bytes, Objects, Writer
+from danlu.store.objects.packed import Pack, Place, Run, places_of, runs_of
+from danlu.store.sql.database import Database
 from danlu.store.sql.rights_tables import TreeRow
 from danlu.store.sql.tables import BlobOwnerRow
 from danlu.store.sql.upsert import insert_into
@@ -33,8 +38,9 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class Blobs:
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: Objects, database: Database) -> None:
         self._objects = objects
+        self._database = database
 
     def put(self, digest: str) -> Writer:
         """Begin an upload; pass the digest to `commit`."""
@@ -45,29 +51,64 @@ class Blobs:
         writer.write(data)
         writer.commit(digest)
 
-    def put_many(self, blobs: Sequence[tuple[str, Bytes]]) -> list[DanluError | None]:
-        """Store several; return an error for each that was not stored."""
-        return list(self._objects.put_many([(_path(digest), data, digest) for digest, data in blobs]))
+    def put_pack(self, pack: Pack) -> None:
+        """Store many at once, all or none. Raise BadChecksum unless all digests are right."""
+        pack.check()
+        self._objects.put_whole(_pack_path(pack.id), pack.data)
 
-    def read_many(self, digests: Sequence[str], max_bytes: int) -> list[bytes | None]:
+    def delete_pack(self, pack_id: str) -> None:
+        self._objects.delete(_pack_path(pack_id))
+
+    def read_many(self, digests: Sequence[str], max_bytes: int) -> list[Bytes | None]:
         """Read several in parallel; None for a missing or larger one."""
-        found = self._objects.read_many([_path(digest) for digest in digests], max_bytes)
-        return [None if one is None else one[1] for one in found]
+        places = self._places(digests)
+        found: dict[str, Bytes] = {}
+        runs = runs_of({digest: place for digest, place in places.items() if place.size <= max_bytes})
+        with ThreadPoolExecutor(NUM_AT_A_TIME) as pool:
+            for part in pool.map(self._read_run, runs):
+                found.update(part)
+        alone = [digest for digest in digests if digest not in places]
+        for digest, one in zip(
+            alone, self._objects.read_many([_path(digest) for digest in alone], max_bytes), strict=True
+        ):
+            if one is not None and one[1] is not None:
+                found[digest] = one[1]
+        return [found.get(digest) for digest in digests]
 
     def read(self, digest: str) -> Iterator[bytes]:
-        return self._objects.read(_path(digest))
+        """Yield the bytes in pieces. Raise NotFound at the call."""
+        place = self._places([digest]).get(digest)
+        if place is None:
+            return self._objects.read(_path(digest))
+        return self._objects.open(_pack_path(place.pack), is_range=True).pieces(place.start, place.size)
 
     def read_checked(self, digest: str) -> Iterator[bytes]:
         """As `read`. Raise Unavailable after the last piece if these are not the bytes of the digest."""
         found = hashlib.sha256()
-        for piece in self._objects.read(_path(digest)):
+        for piece in self.read(digest):
             found.update(piece)
             yield piece
         if found.hexdigest() != digest:
             raise Unavailable(f"the stored bytes of {digest} are damaged; report it to an admin")
 
     def size(self, digest: str) -> int:
-        return self._objects.stat(_path(digest)).size
+        place = self._places([digest]).get(digest)
+        return self._objects.stat(_path(digest)).size if place is None else place.size
+
+    def _places(self, digests: Sequence[str]) -> dict[str, Place]:
+        return self._database.read(places_of, digests)
+
+    def _read_run(self, run: Run) -> dict[str, memoryview]:
+        try:
+            data = memoryview(self._objects.read_range(_pack_path(run.pack), start=run.start, size=run.size))
+        except NotFound:
+            return {}
+        found, begin = {}, 0
+        for digest, size in run.parts:
+            if begin + size <= len(data):
+                found[digest] = data[begin : begin + size]
+            begin += size
+        return found
 
 
 def own(session: Session, project_id: int, digest: str, at: datetime, *, size: int | None = None) -> None:
@@ -210,6 +251,10 @@ def projects_with_tree(session: Session, digest: str, project_ids: Collection[in
 def _batches(digests: Iterable[str]) -> Iterator[list[str]]:
     wanted = sorted(set(digests))
     return (wanted[first : first + 500] for first in range(0, len(wanted), 500))
+
+
+def _pack_path(pack_id: str) -> StorePath:
+    return StorePath(BUCKET, f"packs/{pack_id[:2]}/{pack_id}")
 
 
 def _path(digest: str) -> StorePath:

@@ -64,6 +64,11 @@ class S3Objects(Objects):
     def put(self, path: StorePath, sha256: str | None = None) -> Writer:  # noqa: ARG002
         return _S3Writer(self, path, self._key(path))
 
+    def put_whole(self, path: StorePath, data: Bytes, *, sha256: str | None = None) -> None:
+        if sha256 is not None:
+            _check(path, sha256, hashlib.sha256(data).hexdigest())
+        self.send(path, self._key(path), data=data, sha256=sha256)
+
     def move_in(self, path: StorePath, file: Path, *, sha256: str) -> ObjectInfo:
         key = self._key(path)
         with file.open("rb") as opened:
@@ -73,15 +78,15 @@ class S3Objects(Objects):
         file.unlink(missing_ok=True)
         return info
 
-    def send(self, path: StorePath, key: str, *, data: bytes | Path, sha256: str) -> ObjectInfo:
+    def send(self, path: StorePath, key: str, *, data: Bytes | Path, sha256: str | None) -> ObjectInfo:
         """Upload bytes, or a file in parts."""
-        size = len(data) if isinstance(data, bytes) else data.stat().st_size
+        size = data.stat().st_size if isinstance(data, Path) else len(data)
         with _plain_errors(path):
             made = obstore.put(
                 self._store,
                 key,
                 data,
-                attributes={SHA256: sha256},
+                attributes={} if sha256 is None else {SHA256: sha256},
                 use_multipart=size > PART_BYTES,
                 chunk_size=max(PART_BYTES, -(-size // MAX_PARTS)),
                 max_concurrency=NUM_CONNECTIONS,

@@ -17,6 +17,8 @@ class BlobPackRow(Base):
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True)
     size: Mapped[int] = mapped_column(BigInteger)
+    """Of its blobs."""
+
     added_at: Mapped[datetime]
     """Before its bytes are written: without places, a pack that is older than a day is a leftover."""
 

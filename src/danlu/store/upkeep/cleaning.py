@@ -8,10 +8,8 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from enum import Enum
 from pathlib import Path
 
 from sqlalchemy import delete, func, select, update
@@ -23,14 +21,16 @@ from danlu.spec.messages.catalogue import say
 from danlu.spec.paths import StorePath
 from danlu.store.logs.index import Logs
 from danlu.store.objects import uploads
-from danlu.store.objects.base import PARTIAL, Objects
+from danlu.store.objects.base import PARTIAL
 from danlu.store.objects.blobs import BUCKET, GOING, TOUCH, Blobs
-from danlu.store.objects.uploads import Uploads
 from danlu.store.queries import artifacts, attempts, jobs
 from danlu.store.sql.database import Database
+from danlu.store.sql.pack_tables import BlobPlaceRow
 from danlu.store.sql.rights_tables import TreeRow
 from danlu.store.sql.tables import AttemptRow, BlobOwnerRow, JobRow, LogSegmentRow, UploadRow
 from danlu.store.sql.template_tables import TemplateRow
+from danlu.store.upkeep.leftovers import Kind, Leftover, Places
+from danlu.store.upkeep.repacking import unused_packs
 
 log = logging.getLogger(__name__)
 DAY_SECONDS = 86400.0
@@ -39,52 +39,11 @@ BLOB_DAYS = 14
 BATCH = 200
 
 
-class Kind(str, Enum):
-    UPLOAD = "upload"
-    """An upload without progress for a week."""
-
-    PARTIAL = "partial file"
-    """A partial file of a killed server."""
-
-    BLOB = "blob"
-    """Bytes that no job or artifact refers to, and that were not sent for two weeks."""
-
-    OLD_LOG = "old log"
-    """The logs of an attempt that ended more than `log_days` days ago."""
-
-    LOST_LOG = "log of a deleted job"
-
-
-@dataclass(frozen=True, slots=True)
-class Leftover:
-    kind: Kind
-    name: str
-    size: int
-    remove: Callable[[], None]
-
-
-@dataclass(frozen=True)
-class Places:
-    """Databases, stores and folders that clean-up searches."""
-
-    database: Database
-    objects: Objects
-    blobs: Blobs
-    inner: Objects
-    uploads: Uploads
-    logs: Logs
-    log_dir: Path
-    partial_dirs: tuple[Path, ...]
-    """Folders that contain partial files."""
-
-    log_days: int
-    now: Callable[[], datetime]
-
-
 def find_leftovers(places: Places) -> Iterator[Leftover]:
     yield from _old_uploads(places)
     yield from _partial_files(places)
     yield from _unused_blobs(places)
+    yield from unused_packs(places)
     yield from _old_logs(places)
     yield from _lost_logs(places)
 
@@ -227,6 +186,7 @@ def finish_removal(places: Places, digest: str) -> None:
             return
         session.execute(delete(BlobOwnerRow).where(BlobOwnerRow.digest == digest))
         session.execute(delete(TreeRow).where(TreeRow.digest == digest))
+        session.execute(delete(BlobPlaceRow).where(BlobPlaceRow.digest == digest))
         session.flush()
         places.inner.delete(StorePath(BUCKET, f"{digest[:2]}/{digest}"))
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from danlu.errors import NotFound
 from danlu.spec.paths import StorePath
 from danlu.store.objects.base import ObjectInfo, Objects
+from danlu.store.objects.blobs import BUCKET as BLOBS
 from danlu.store.queries.facts import MOVED, restate
 from danlu.store.sql import migrate
 from danlu.store.sql.database import Database
@@ -44,7 +45,10 @@ def copy_objects(database: Database, source: Stores, target: Stores, said: Calla
                 bucket: str = bucket,
                 known: Mapping[str, int] = known,
             ) -> bool:
-                return _copy(here, there, StorePath(bucket, info.key), is_known=known.get(info.key) == info.size)
+                is_known = known.get(info.key) == info.size
+                if is_known and here is source.inner and bucket == BLOBS:
+                    return False  # the name of a blob or pack never gets other bytes
+                return _copy(here, there, StorePath(bucket, info.key), is_known=is_known)
 
             found = list(all_objects(here, bucket))
             for info, is_copied in zip(found, pool.map(copy, found), strict=True):

@@ -7,12 +7,13 @@ import re
 from danlu.content.packs import unpack
 from danlu.errors import InvalidInput, TooLarge
 from danlu.store.objects.base import Bytes
+from danlu.store.objects.packed import Pack, Part
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-def read_pack(body: Bytes, *, min_bytes: int, max_bytes: int, max_pack_bytes: int) -> dict[str, memoryview]:
-    """Digest -> bytes, each of `min_bytes` to `max_bytes`. The digests are checked when the bytes are stored."""
+def read_pack(body: Bytes, *, min_bytes: int, max_bytes: int, max_pack_bytes: int) -> Pack:
+    """Blobs of `min_bytes` to `max_bytes` each. Their digests are checked when they are stored."""
     try:
         header, rest = unpack(body)
         sizes = [int(item["size"]) for item in header]
@@ -26,12 +27,12 @@ def read_pack(body: Bytes, *, min_bytes: int, max_bytes: int, max_pack_bytes: in
         )
     if len(rest) > max_pack_bytes:
         raise TooLarge(f"a pack holds up to {max_pack_bytes} bytes; send several")
-    found, begin = {}, 0
+    parts, start = {}, len(body) - len(rest)
     for digest, size in zip(digests, sizes, strict=True):
         check_digest(digest)
-        found[digest] = rest[begin : begin + size]
-        begin += size
-    return found
+        parts[digest] = Part(start, size)
+        start += size
+    return Pack(body, parts)
 
 
 def check_digest(digest: str) -> None:

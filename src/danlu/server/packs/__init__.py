@@ -1,0 +1,1 @@
+"""Many blobs in one body."""
