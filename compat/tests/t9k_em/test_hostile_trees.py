@@ -56,6 +56,13 @@ class TestWriting:
             type: number for number, type in enumerate(types)
         }
 
+    def test_a_type_of_another_kind_is_its_text_and_the_next_types_are_kept(self) -> None:
+        run = em.create_run(name="a")
+        for type in (5, Size.LARGE, None, "other"):
+            run.log(type, {"loss": 1}, step=1)  # type: ignore[arg-type]
+        run.finish()
+        assert list(files.load(Path(run.local)).metrics) == ["5", "3", "None", "other"]
+
     def test_a_run_of_an_older_version_goes_on_in_its_files(self) -> None:
         run = em.create_run(name="a")
         run.log("训练", {"loss": 1}, step=1)

@@ -74,8 +74,8 @@ class Params(MutableMapping[str, Any]):
 def _check(name: object, value: object) -> None:
     try:
         json.dumps({name: value})
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"hyperparameter {name!r} is {value!r:.100}, which JSON cannot hold: {error}") from error
+    except (TypeError, ValueError, RecursionError) as error:
+        raise TypeError(f"hyperparameter {name!r}: JSON cannot hold its value: {error}") from error
 
 
 def _tensorflow(strategy: Any) -> dict[str, Any]:

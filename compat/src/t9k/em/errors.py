@@ -11,6 +11,10 @@ class NotAnArtifact(OSError, RuntimeError):
     """No Artifact at this path; same classes."""
 
 
+class NoFolder(ValueError):
+    """The folder for uploads does not exist."""
+
+
 class CannotConnect(ConnectionError, RuntimeError):
     """The server does not answer. Also has the class of requests, if installed, because scripts catch that."""
 

@@ -150,16 +150,27 @@ def load(folder: Path) -> Loaded:
     )
 
 
+def own_file(folder: Path, name: str) -> Path:
+    """Return a regular file of a run's folder. Raises Unreadable for others: a link may lead to any file of this
+    machine, and reading a pipe never ends."""
+    from danlu.importing.files import inside
+
+    found = inside(folder, name)
+    if found is None:
+        raise Unreadable(f"{folder / name} is not in the run's folder, or no regular file")
+    return found
+
+
 def load_what_there_is(folder: Path) -> Loaded:
     """Read a run as far as possible; `problems` lists the rest. Raises Unreadable if its metadata cannot be read."""
-    metadata = read(folder / METADATA)
+    metadata = read(own_file(folder, METADATA))
     if not isinstance(metadata, dict) or not metadata.get("name") or not metadata.get("alternativeName"):
         raise Unreadable(f"{folder / METADATA} has no name; it cannot be imported")
     problems: list[str] = []
 
     def part(name: str) -> dict[str, Any]:
         try:
-            found = read(folder / name)
+            found = read(own_file(folder, name))
         except (Unreadable, OSError) as error:
             problems.append(str(error))
             return {}
@@ -182,14 +193,12 @@ def _metrics(folder: Path, listed: dict[Any, Any]) -> tuple[dict[str, list[dict[
     problems = []
     for type, path in listed.items():
         place = folder / str(path)
-        if not place.exists():
-            continue
-        if folder.resolve() not in place.resolve().parents:
-            problems.append(f"{place} is not in the run's folder")
+        if not os.path.lexists(place):
             continue
         try:
-            records = plain_yaml.load_records(place.read_text(encoding="utf-8", errors="replace"))
-        except OSError as error:
+            text = own_file(folder, str(path)).read_text(encoding="utf-8", errors="replace")
+            records = plain_yaml.load_records(text)
+        except (Unreadable, OSError) as error:
             problems.append(str(error))
             continue
         found[str(type)] = records.found
@@ -209,25 +218,36 @@ def find(path: Path, kind: str = "Run") -> list[Path]:
 
 
 def is_kept(path: Path, kind: str) -> bool:
-    """Whether this is a run or artifact. If unreadable, judge by its location, so that the error is reported."""
-    if not FOLDER.search(path.absolute().name) or not (path / METADATA).is_file():
+    """Whether this is a run or artifact. If its metadata do not say that, judge by its location, so that the error is
+    reported."""
+    if not FOLDER.search(path.absolute().name) or not os.path.lexists(path / METADATA):
         return False
     try:
-        found = read(path / METADATA)
+        found = read(own_file(path, METADATA))
     except (Unreadable, OSError):
-        return ((path / INDEX).exists() or path.absolute().parent.name == "runs") == (kind == "Run")
-    return isinstance(found, dict) and found.get("kind") == kind
+        found = None
+    if isinstance(found, dict) and found.get("kind") in ("Run", "Artifact"):
+        return bool(found["kind"] == kind)
+    return ((path / INDEX).exists() or path.absolute().parent.name == "runs") == (kind == "Run")
+
+
+def notes(metadata: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the entries of `remote`: where a run or artifact was uploaded to, or fetched from."""
+    return mappings_in(metadata.get("remote"))
+
+
+def mappings_in(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def moment(value: Any) -> Optional[datetime]:
     """Parse a time in a file: a string, or a datetime made by YAML."""
-    if isinstance(value, datetime):
-        return value.astimezone()
     if not value:
         return None
     try:
-        return datetime.fromisoformat(str(value).replace("Z", "+00:00")).astimezone()
-    except (ValueError, OverflowError):
+        found = value if isinstance(value, datetime) else datetime.fromisoformat(str(value).replace("Z", "+00:00"))
+        return found.astimezone()
+    except (ValueError, OverflowError):  # also for the first and the last year, in some time zones
         return None
 
 

@@ -63,7 +63,7 @@ def load_records(text: str) -> Records:
         every = [_one(f"- {piece}\n") for piece in ("\n" + text).split("\n- ")[1:]]
     if not isinstance(every, list):
         return Records([], 1)
-    found = [one for one in (every[:-1] if is_cut else every) if _is_record(one)]
+    found = [one for one in (every[:-1] if is_cut else every) if is_record(one)]
     return Records(found, max(len(every), 1 if text.strip() else 0) - len(found))
 
 
@@ -75,11 +75,18 @@ def _one(text: str) -> Any:
     return found[0] if isinstance(found, list) and len(found) == 1 else None
 
 
-def _is_record(one: Any) -> bool:
+def is_record(one: Any) -> bool:
+    """Whether this is a record of metrics, with numbers that a journal can hold."""
     if not isinstance(one, dict) or not isinstance(one.get("value"), dict) or not isinstance(one.get("sequence"), dict):
         return False
-    numbers = [*one["value"].values(), one["sequence"].get("step")]
-    return all(isinstance(number, (int, float)) for number in numbers)
+    step, epoch = one["sequence"].get("step"), one["sequence"].get("epoch")
+    if not all(isinstance(number, (int, float)) for number in (*one["value"].values(), step)):
+        return False
+    try:
+        [float(number) for number in (*one["value"].values(), 0.0 if epoch is None else epoch)]
+        return -(1 << 63) <= int(step) < 1 << 63
+    except (TypeError, ValueError, OverflowError):  # an integer without end; a step that is infinite
+        return False
 
 
 def plain(value: Any) -> Any:

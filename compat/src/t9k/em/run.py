@@ -57,6 +57,7 @@ class Run:
 
     def log(self, type: str, metrics: Mapping[str, Any], step: int, epoch: Optional[int] = None) -> None:
         """Append values to `metrics/<type>.yaml`. The type is stored unchanged; the server knows synonyms."""
+        type = str(plain(type))
         record = {
             "value": {str(name): float(value) for name, value in metrics.items()},
             "sequence": {"epoch": plain(epoch), "step": int(step), "timestamp": files.now()},

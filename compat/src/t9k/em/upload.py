@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any, Callable, Optional
 
 from danlu import journal
-from danlu.track.folders import journals_in
-from danlu.track.values import to_plain, type_word
+from danlu.track.folders import RUN_ID, journals_in
+from danlu.track.values import MAX_NAME, MAX_TEXT, to_plain, type_word
 from danlu.track.warn import warn_once
 from danlu.transfer.api import Api
 from danlu.transfer.errors import Refused, ServerAway
 from danlu.transfer.journals import announce, send_journal
 from t9k.em import files, remote
-from t9k.em.errors import CannotConnect, cannot_connect
-from t9k.em.upload_artifact import STRATEGIES, connect_artifacts, folder_in, upload_artifact
+from t9k.em.errors import CannotConnect, NoFolder, cannot_connect
+from t9k.em.plain_yaml import is_record
+from t9k.em.upload_artifact import check_strategy, connect_artifacts, folder_in, upload_artifact
 
 STATES = {"Complete": "finished", "Error": "failed"}
 KEPT = ".danlu"
@@ -26,22 +27,31 @@ MAX_ROWS = 5000
 MAX_OUTPUT_FRAMES = 1000
 """Limit of an upload, in frames of half a megabyte; the next upload continues there."""
 
+MAX_NAMES = 1000
+"""Metrics per layout, so that their names fit into a frame."""
+
+MAX_LABELS = 100
+MAX_PROBLEM = 1000
+MAX_ENVIRONMENT_BYTES = 512 << 10
+
 
 def upload(path: str, folder: str = "default", make_folder: bool = False, conflict_strategy: str = "new") -> None:
     """Upload the run or artifact at a path, or all directly in it or in its `runs` and `artifacts` folders."""
+    check_strategy(conflict_strategy)
     found, made = files.find(Path(path)), files.find(Path(path), "Artifact")
     if not found and not made:
         raise RuntimeError("No Run/Artifact is to be uploaded")
     failed: list[str] = []
 
     def attempt(one: Path, bring: Callable[[Path], None]) -> None:
-        """Upload one item. Continue with the others if it fails, unless the server does not answer."""
+        """Upload one item. Continue with the others if it fails, unless they would fail for the same reason."""
         try:
             bring(one)
-        except CannotConnect:
+        except (CannotConnect, NoFolder):
             raise
-        except (RuntimeError, OSError) as error:
-            failed.append(f"{one.name}: {error}")
+        except Exception as error:  # whatever is in its files
+            text = str(error) if isinstance(error, (RuntimeError, OSError)) else repr(error)
+            failed.append(f"{one.name}: {text[:MAX_PROBLEM]}")
             if len(found) + len(made) == 1:
                 raise
 
@@ -49,8 +59,7 @@ def upload(path: str, folder: str = "default", make_folder: bool = False, confli
         read = files.load_what_there_is(one)
         done = upload_run(one, folder, make_folder, conflict_strategy, read)
         if done is not None:
-            noted = [*(read.metadata.get("remote") or []), done]
-            files.write(one / files.METADATA, {**read.metadata, "remote": noted})
+            files.write(one / files.METADATA, {**read.metadata, "remote": [*files.notes(read.metadata), done]})
         failed.extend(f"{one.name} is there, but {problem}" for problem in read.problems)
 
     def bring_artifact(one: Path) -> None:
@@ -69,8 +78,7 @@ def upload_run(
     run: Path, folder: Optional[str], make_folder: bool, conflict_strategy: str, found: files.Loaded
 ) -> Optional[dict[str, Any]]:
     """Upload one run. Returns the entry for `remote` in its metadata; None if it was skipped."""
-    if conflict_strategy not in STRATEGIES:
-        raise ValueError(f"conflict_strategy is {conflict_strategy!r}; known: {', '.join(STRATEGIES)}")
+    check_strategy(conflict_strategy)
     where = folder_in(folder)
     session = remote.session()
     header = _header(found)
@@ -88,7 +96,7 @@ def upload_run(
             send_journal(session.api, header["run"], path)
     except Refused as refused:
         if "folder" in refused.message and refused.status == 422:
-            raise ValueError(f"Folder does not exist: '{folder}'") from refused
+            raise NoFolder(f"Folder does not exist: '{folder}'") from refused
         raise RuntimeError(refused.message) from refused
     except ServerAway as error:
         raise cannot_connect(f"{session.host} does not answer: {error}") from error
@@ -99,24 +107,34 @@ def upload_run(
 
 def _header(found: files.Loaded) -> dict[str, Any]:
     metadata = found.metadata
-    began = files.moment(metadata.get("startTimestamp"))
+    began, labels = files.moment(metadata.get("startTimestamp")), metadata.get("labels")
     return {
         "run": _known_id(metadata) or _run_id(str(metadata["alternativeName"]), str(metadata.get("startTimestamp"))),
-        "name": str(metadata["name"]),
-        "created_at": began.timestamp() if began is not None else 0.0,
-        "labels": [str(label) for label in metadata.get("labels") or ()],
-        "description": str(metadata.get("description") or ""),
+        "name": str(metadata["name"])[:MAX_NAME],
+        "created_at": 0.0 if began is None else max(0.0, began.timestamp()),
+        "labels": [str(label)[:MAX_NAME] for label in labels[:MAX_LABELS]] if isinstance(labels, list) else [],
+        "description": str(metadata.get("description") or "")[:MAX_TEXT],
         "branch": 1,
         "rank": 0,
         "writer": "process",
-        "environment": to_plain({"platform": found.platform, "git": found.git}),
+        "environment": _environment(found),
     }
+
+
+def _environment(found: files.Loaded) -> dict[str, Any]:
+    """Return what fits into the first frame of a journal."""
+    environment: dict[str, Any] = to_plain({"platform": found.platform, "git": found.git})
+    if len(json.dumps(environment)) <= MAX_ENVIRONMENT_BYTES:
+        return environment
+    name = str(found.metadata["name"])[:MAX_NAME]
+    warn_once(f"em {name} environment", f"{name}: {files.PLATFORM} and {files.GIT} are left out: more than 512 KiB")
+    return {}
 
 
 def _known_id(metadata: dict[str, Any]) -> Optional[str]:
     """Return the id of a run that was fetched, so that it continues as the same one."""
-    notes = metadata.get("remote") or []
-    return next((str(one["id"]) for one in notes if one.get("action") == "download"), None)
+    ids = (str(one.get("id")) for one in files.notes(metadata) if one.get("action") == "download")
+    return next((id for id in ids if RUN_ID.fullmatch(id)), None)
 
 
 def _run_id(own_name: str, began: str) -> str:
@@ -128,19 +146,22 @@ def _run_id(own_name: str, began: str) -> str:
 def _write_new(run: Path, header: dict[str, Any], found: files.Loaded) -> None:
     """Write a journal of everything in the files that is not in earlier journals."""
     kept = run / KEPT
+    if kept.is_symlink():
+        raise files.Unreadable(f"{kept} is a link; nothing is written to other places")
     kept.mkdir(exist_ok=True)
     state_path = kept / "imported.json"
-    state: dict[str, Any] = json.loads(state_path.read_text()) if state_path.exists() else {}
+    state = _state_of(state_path)
     counts: dict[str, int] = state.get("metrics", {})
-    new: dict[str, Any] = {"metrics": {}, "hparams": found.hparams, "status": found.metadata.get("status")}
+    hparams: dict[str, Any] = to_plain(found.hparams)
+    new: dict[str, Any] = {"metrics": {}, "hparams": hparams, "status": str(found.metadata.get("status"))}
     frames = [journal.encode_run(header)]
     for number, (type, records) in enumerate(sorted(found.metrics.items())):
         frames += _points(number * MAX_ROWS, type, records[counts.get(type, 0) :])
         new["metrics"][type] = len(records)
-    if found.hparams != state.get("hparams"):
-        gone = [name for name in state.get("hparams") or () if name not in found.hparams]
+    if hparams != state.get("hparams"):
+        gone = [name for name in state.get("hparams") or () if name not in hparams]
         made, lost = journal.encode_sets(
-            "hparams", to_plain(found.hparams), room=journal.Room(), remove=gone, time=header["created_at"]
+            "hparams", hparams, room=journal.Room(), remove=gone, time=header["created_at"]
         )
         frames += made
         if lost:
@@ -160,12 +181,26 @@ def _write_new(run: Path, header: dict[str, Any], found: files.Loaded) -> None:
     _put(state_path, json.dumps(to_plain(new)).encode())
 
 
+def _state_of(path: Path) -> dict[str, Any]:
+    """Return what earlier uploads have written. Raises Unreadable when that is not known: it would be stored twice."""
+    if not os.path.lexists(path):
+        return {}
+    try:
+        state = json.loads(files.own_file(path.parent, path.name).read_text())
+        counts = [*state.get("metrics", {}).values(), state.get("stdout", 0)]
+        if all(type(count) is int and count >= 0 for count in counts) and isinstance(state.get("hparams", {}), dict):
+            return dict(state)
+    except (ValueError, AttributeError, RecursionError):
+        pass
+    raise files.Unreadable(f"{path} cannot be read; without the folder {path.parent} the run is uploaded as a whole")
+
+
 def _printed(path: Path, begin: int, time: float) -> tuple[list[bytes], int]:
     """Return frames of the output from byte `begin` on, and the offset of their end."""
     frames: list[bytes] = []
-    if not path.exists():
+    if not os.path.lexists(path):
         return frames, begin
-    with path.open("rb") as file:
+    with files.own_file(path.parent, path.name).open("rb") as file:
         file.seek(begin)
         while len(frames) < MAX_OUTPUT_FRAMES and (data := file.read(journal.MAX_PAYLOAD_BYTES // 2)):
             frames.append(journal.encode_output(1, time, data))
@@ -190,19 +225,26 @@ def _points(first_layout: int, type: str, records: list[dict[str, Any]]) -> list
     layouts: dict[tuple[str, ...], int] = {}
     frames: list[bytes] = []
     for record in records:
-        values, at = record.get("value") or {}, record.get("sequence") or {}
-        names = tuple(str(name) for name in values)
-        if names not in layouts:
-            layouts[names] = first_layout + len(layouts) + 1
-            frames.append(journal.encode_layout(journal.Layout(layouts[names], type_word(type), names)))
+        if not is_record(record):  # of a run of this process; those that are read from files were checked
+            warn_once(f"em {type}", f"metrics of {type!r:.100} are left out: step {record['sequence']['step']!r:.40}")
+            continue
+        at, pairs = record["sequence"], list(record["value"].items())
         when, epoch = files.moment(at.get("timestamp")), at.get("epoch")
-        row = journal.row_struct(len(names)).pack(
-            int(at.get("step") or 0),
-            when.timestamp() if when is not None else 0.0,
+        head = (
+            int(at["step"]),
+            0.0 if when is None else max(0.0, when.timestamp()),
             float("nan") if epoch is None else float(epoch),
-            *(float(value) for value in values.values()),
         )
-        frames.append(journal.encode_points(layouts[names], [row]))
+        for first in range(0, len(pairs), MAX_NAMES):
+            part = pairs[first : first + MAX_NAMES]
+            names = tuple(str(name)[:MAX_NAME] for name, _ in part)
+            if names not in layouts:
+                if len(layouts) >= MAX_ROWS:  # the numbers after these are those of the next type
+                    raise files.Unreadable(f"metrics of {type!r:.100} have more than {MAX_ROWS} sets of names")
+                layouts[names] = first_layout + len(layouts) + 1
+                frames.append(journal.encode_layout(journal.Layout(layouts[names], type_word(type), names)))
+            row = journal.row_struct(len(names)).pack(*head, *(float(value) for _, value in part))
+            frames.append(journal.encode_points(layouts[names], [row]))
     return frames
 
 

@@ -19,24 +19,30 @@ from danlu.transfer.artifact_upload import ArtifactUpload, Source, send_artifact
 from danlu.transfer.errors import Changed, Damaged, LocalProblem, Refused, ServerAway
 from t9k.em import files, remote
 from t9k.em.artifact import empty_folders_in, incomplete_in, objects_in, references_in
-from t9k.em.errors import NotAnArtifact, cannot_connect
+from t9k.em.errors import NoFolder, NotAnArtifact, cannot_connect
 from t9k.em.remote import Session
 
 STRATEGIES = ("skip", "error", "new", "replace")
+
+
+def check_strategy(conflict_strategy: str) -> None:
+    if conflict_strategy not in STRATEGIES:
+        raise ValueError(f"conflict_strategy is {conflict_strategy!r}; known: {', '.join(STRATEGIES)}")
 
 
 def upload_artifact(
     artifact: Path, folder: Optional[str], make_folder: bool, conflict_strategy: str
 ) -> Optional[dict[str, Any]]:
     """Upload one artifact and record that in its metadata. Returns the entry; None if it was skipped."""
-    if conflict_strategy not in STRATEGIES:
-        raise ValueError(f"conflict_strategy is {conflict_strategy!r}; known: {', '.join(STRATEGIES)}")
+    check_strategy(conflict_strategy)
     session = remote.session()
     lost = incomplete_in(artifact)
     if lost is not None:
         raise RuntimeError(f"Artifact is incomplete, add_dir({lost!r}) did not end: '{artifact}'; add it again")
     where = folder_in(folder)
-    metadata = files.read(artifact / files.METADATA)
+    metadata = files.read(files.own_file(artifact, files.METADATA))
+    if not isinstance(metadata, dict) or not metadata.get("name") or not metadata.get("alternativeName"):
+        raise files.Unreadable(f"{artifact / files.METADATA} has no name; it cannot be imported")
     known = _earlier(metadata, session, where)
     name = known or f"{_clean(where)}/{metadata['name']}"
     begin = {
@@ -47,20 +53,20 @@ def upload_artifact(
         "folder": where,
         "make_folder": make_folder or where == "default",
     }
-    made = files.moment(metadata.get("createdTimestamp"))
+    made, labels = files.moment(metadata.get("createdTimestamp")), metadata.get("labels")
     about = {
-        "labels": [str(label) for label in metadata.get("labels") or ()],
+        "labels": [str(label) for label in labels] if isinstance(labels, list) else [],
         "description": str(metadata.get("description") or ""),
         "created_at": made.timestamp() if made is not None else None,
     }
-    sources = [Source(path, str(local)) for path, local in objects_in(artifact).items()]
+    sources = [Source(path, str(files.own_file(artifact, path))) for path in objects_in(artifact)]
     references = [Reference(path, uri) for path, uri in references_in(artifact).items()]
     try:
         folders = empty_folders_in(artifact)
         sent = send_artifact(session.api, ArtifactUpload(begin, about, sources, references, folders))
     except Refused as refused:
         if "folder" in refused.message and refused.status == 422:
-            raise ValueError(f"Folder does not exist: '{folder}'") from refused
+            raise NoFolder(f"Folder does not exist: '{folder}'") from refused
         raise RuntimeError(refused.message) from refused
     except (Changed, Damaged, LocalProblem) as error:
         raise RuntimeError(str(error)) from error
@@ -69,16 +75,17 @@ def upload_artifact(
     if sent.version is None or sent.is_skipped:
         return None
     noted = _note("upload", session, sent.version)
-    files.write(artifact / files.METADATA, {**metadata, "remote": [*(metadata.get("remote") or []), noted]})
+    files.write(artifact / files.METADATA, {**metadata, "remote": [*files.notes(metadata), noted]})
     return noted
 
 
 def connect_artifacts(run: Path, run_id: str, folder: str) -> None:
     """Upload the artifacts that a run names, unless the server has them, and create the links to the run."""
     session = remote.session()
-    associations = (files.read(run / files.METADATA) or {}).get("associations") or {}
+    associations = (files.read(run / files.METADATA) or {}).get("associations")
     for kind in ("input", "output"):
-        for one in associations.get(kind) or ():
+        named = associations.get(kind) if isinstance(associations, dict) else None
+        for one in files.mappings_in(named):
             place = _find(run, one) if one.get("kind") == "Artifact" else None
             if place is None:
                 continue  # an asset, or missing on this machine
@@ -95,7 +102,7 @@ def connect_artifacts(run: Path, run_id: str, folder: str) -> None:
 
 def on_server(metadata: dict[str, Any], host: str) -> Optional[dict[str, Any]]:
     """Return the latest entry about this server."""
-    return next((one for one in reversed(metadata.get("remote") or []) if one.get("host") == host), None)
+    return next((one for one in reversed(files.notes(metadata)) if one.get("host") == host), None)
 
 
 def download_artifact(path: str) -> Path:
@@ -153,12 +160,12 @@ def _find(run: Path, association: dict[str, Any]) -> Optional[Path]:
         run.absolute().parent.parent / "artifacts" / own,
         files.artifacts_folder() / own,
     )
-    return next((place for place in places if (place / files.METADATA).is_file()), None)
+    return next((place for place in places if files.is_kept(place, "Artifact")), None)
 
 
 def _earlier(metadata: dict[str, Any], session: Session, where: str) -> Optional[str]:
     """Return the name of this node in this folder on the server, if it was uploaded before."""
-    for one in reversed(metadata.get("remote") or []):
+    for one in reversed(files.notes(metadata)):
         name = str(one.get("path") or "").strip("/").partition("/")[2]
         if one.get("host") == session.host and name.rpartition("/")[0] == _clean(where):
             return name
