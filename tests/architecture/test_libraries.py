@@ -14,6 +14,7 @@ LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
     "cryptography": ("auth/",),
     "danlu_accel": ("content/cutting.py",),  # where it is installed: the same places, found faster
     "fastapi": ("server/",),
+    "graphql": ("server/mlflow/graphql/",),
     "h11": ("gateway/proxy/", "server/protocol.py"),
     "joserfc": ("server/oidc/",),
     "httpx": ("client/", "server/oidc/", "server/webhooks/sending.py"),

@@ -306,3 +306,9 @@ class WholeTrace(_Sent):
 
 class LogTrace(_Sent):
     trace: WholeTrace
+
+
+class GraphQLQuery(_Sent):
+    query: str = Field(max_length=10_000)
+    variables: Optional[dict[str, Any]] = None
+    operation_name: Optional[str] = Field(default=None, alias="operationName", max_length=200)

@@ -76,7 +76,9 @@ async def _caller(request: Request, who: CurrentIdentity) -> Caller:
 CurrentCaller = Annotated[Caller, Depends(_caller)]
 
 
-def create_door(state: ServerState, routers: tuple[APIRouter, ...], *, newer: APIRouter, root: APIRouter) -> FastAPI:
+def create_door(
+    state: ServerState, routers: tuple[APIRouter, ...], *, newer: APIRouter, root: tuple[APIRouter, ...]
+) -> FastAPI:
     door = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     door.state.danlu = state
     failures.install(door)
@@ -85,7 +87,8 @@ def create_door(state: ServerState, routers: tuple[APIRouter, ...], *, newer: AP
         door.include_router(router, prefix=PAGES_API)
     door.include_router(newer, prefix=NEWER_API)
     door.include_router(newer, prefix=NEWER_PAGES_API)
-    door.include_router(root)
+    for router in root:
+        door.include_router(router)
 
     @door.get("/health")
     async def health() -> PlainTextResponse:
