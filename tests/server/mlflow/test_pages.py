@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from tests.server.mlflow.conftest import Door
 
 
@@ -89,3 +92,62 @@ def test_a_refusal_names_the_parameter_and_what_was_given(door: Door) -> None:
     assert "Invalid value \"foo\" for parameter 'metrics' supplied" in response.json()["message"]
     response = door.http.post("/mlflow/experiments/create", json={})
     assert "Missing value for required parameter 'name'" in response.json()["message"]
+
+
+PROMPT = {
+    "prompt_template": "Say {{word}}",
+    "prompt_parameters": [{"key": "word", "value": "hello"}],
+    "model_route": "none",
+    "model_parameters": [{"key": "temperature", "value": 0.1}],
+    "model_input": "Say hello",
+    "model_output": "hello",
+    "model_output_parameters": [{"key": "latency", "value": "100"}],
+    "mlflow_version": "2.14.3",
+}
+
+
+def test_a_prompt_that_was_tried_is_a_run(door: Door) -> None:
+    made = door.post("runs/create-promptlab-run", experiment_id="0", run_name="tried", user_id="ann", **PROMPT)["run"]
+    info, data = made["info"], made["data"]
+    assert (info["run_name"], info["status"], info["user_id"]) == ("tried", "FINISHED", "ann")
+    params = {"model_route": "none", "prompt_template": "Say {{word}}", "temperature": "0.1"}
+    assert {one["key"]: one["value"] for one in data["params"]} == params
+    tags = {one["key"]: one["value"] for one in data["tags"]}
+    assert tags["mlflow.runSourceType"] == "PROMPT_ENGINEERING"
+    path = f"/mlflow-artifacts/artifacts/runs/{info['run_id']}/eval_results_table.json"
+    assert door.http.get(path).json() == {
+        "columns": ["word", "prompt", "output", "latency"],
+        "data": [["hello", "Say hello", "hello", "100"]],
+    }
+
+
+@pytest.mark.parametrize("name", ["prompt_template", "prompt_parameters", "model_route", "model_input"])
+def test_a_prompt_without_all_parts_makes_no_run(door: Door, name: str) -> None:
+    experiment = door.post("experiments/create", name=f"without {name}")["experiment_id"]
+    body = {"experiment_id": experiment, **PROMPT}
+    del body[name]
+    answer = door.http.post("/mlflow/runs/create-promptlab-run", json=body)
+    assert answer.status_code == 400
+    assert answer.json()["message"] == f"CreatePromptlabRun request must specify {name}."
+    body = {"experiment_id": experiment, **PROMPT, "model_parameters": [{"key": "a\nb", "value": "c"}]}
+    assert door.refused("POST", "runs/create-promptlab-run", json=body)[0] == 400
+    assert door.names(experiment_ids=[experiment]) == []
+
+
+def test_there_is_no_gateway(door: Door) -> None:
+    path = "gateway-proxy"
+    assert door.get(path, gateway_path="api/2.0/endpoints/") == {"endpoints": []}
+    assert door.post(path, gateway_path="api/2.0/endpoints") == {"endpoints": []}
+    assert door.refused("POST", path, json={}) == (400, "INVALID_PARAMETER_VALUE")
+    asked = {"gateway_path": "gateway/chat/invocations", "json_data": {}}
+    assert door.refused("POST", path, json=asked) == (404, "RESOURCE_DOES_NOT_EXIST")
+
+
+def test_the_user_that_a_client_names_is_shown(door: Door) -> None:
+    def user(**body: Any) -> str:
+        return str(door.post("runs/create", experiment_id="0", **body)["run"]["info"]["user_id"])
+
+    tags = [{"key": "mlflow.user", "value": "tagged"}]
+    assert user(user_id="ann") == "ann"
+    assert user(user_id="ann", tags=tags) == "tagged"
+    assert user(user_id="unknown") == user() == "admin"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Optional
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 MAX_KEY_CHARS = 250
 MAX_TAG_CHARS = 8000
@@ -85,6 +85,9 @@ class CreateRun(_Sent):
     experiment_id: str = Field(default="0", max_length=40)
     run_name: str = Field(default="", max_length=200)
     start_time: Optional[Milliseconds] = None
+    user_id: str = Field(default="", max_length=MAX_KEY_CHARS)
+    """Clients send it beside the tag `mlflow.user`, or instead of it."""
+
     tags: list[Tag] = Field(default=[], max_length=MAX_TAGS)
 
 
@@ -312,3 +315,34 @@ class GraphQLQuery(_Sent):
     query: str = Field(max_length=10_000)
     variables: Optional[dict[str, Any]] = None
     operation_name: Optional[str] = Field(default=None, alias="operationName", max_length=200)
+
+
+class PromptPair(_Sent):
+    key: Key
+    value: Annotated[str, BeforeValidator(str), Field(max_length=MAX_PARAM_CHARS)] = ""
+
+
+PromptPairs = Annotated[list[PromptPair], Field(max_length=MAX_PARAMS)]
+PromptText = Annotated[str, Field(max_length=MAX_PARAM_CHARS)]
+
+
+class LogPrompt(_Sent):
+    """A prompt and what a model answered. What is missing is named one by one, as MLflow does."""
+
+    experiment_id: str = Field(default="", max_length=40)
+    run_name: str = Field(default="", max_length=200)
+    tags: list[Tag] = Field(default=[], max_length=MAX_TAGS)
+    prompt_template: PromptText = ""
+    prompt_parameters: PromptPairs = []
+    model_route: PromptText = ""
+    model_parameters: PromptPairs = []
+    model_input: Text = ""
+    model_output: Optional[str] = None
+    model_output_parameters: PromptPairs = []
+    mlflow_version: str = Field(default="", max_length=40)
+    user_id: str = Field(default="", max_length=MAX_KEY_CHARS)
+    start_time: Optional[Milliseconds] = None
+
+
+class AskGateway(_Sent):
+    gateway_path: str = Field(default="", max_length=1000)

@@ -11,8 +11,8 @@ from danlu.auth import rights
 from danlu.errors import InvalidInput, NotFound
 from danlu.journal import encode_finish
 from danlu.server.identity import identity_now
-from danlu.server.mlflow import experiments, files, registry, runs
-from danlu.server.mlflow.bodies import CreateVersion, LogBatch, UpdateRun
+from danlu.server.mlflow import experiments, files, found_runs, prompts, registry, runs
+from danlu.server.mlflow.bodies import CreateVersion, LogBatch, LogPrompt, UpdateRun
 from danlu.server.mlflow.door import Caller, actor_of
 from danlu.server.mlflow.points import JOURNAL, frames, history_out, key_of
 from danlu.server.mlflow.run_view import info_out, surroundings_of
@@ -65,6 +65,22 @@ def update(state: ServerState, caller: Caller, body: UpdateRun) -> dict[str, Any
     with state.database.reading() as session:
         row = runs.find(session, caller, body.run)
         return info_out(row, surroundings_of(session, row.project_id, [row]))
+
+
+def log_prompt(state: ServerState, caller: Caller, body: LogPrompt) -> dict[str, Any]:
+    """Create a run for a prompt that was tried, with the answer as a table."""
+    prompts.check(body)
+    run = write(state, caller, prompts.create, body)
+    try:
+        incoming = begin_put(state, caller, f"runs/{run}/{prompts.TABLE}")
+        incoming.writer.write(prompts.table_of(body))
+        incoming.writer.commit()
+        end_put(state, caller, incoming)
+    except Exception:
+        update(state, caller, UpdateRun(run_id=run, status="FAILED"))
+        raise
+    update(state, caller, UpdateRun(run_id=run, status="FINISHED"))
+    return state.database.read(found_runs.get, caller, run)
 
 
 def history(

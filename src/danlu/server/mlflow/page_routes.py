@@ -8,10 +8,10 @@ from fastapi import APIRouter, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
-from danlu.errors import InvalidInput
+from danlu.errors import InvalidInput, NotFound
 from danlu.server.bodies.receiving import receive
 from danlu.server.mlflow import datasets, files, histories, operations
-from danlu.server.mlflow.bodies import LogInputs, NamedRun, SearchDatasets
+from danlu.server.mlflow.bodies import AskGateway, LogInputs, LogPrompt, NamedRun, SearchDatasets
 from danlu.server.mlflow.door import CurrentCaller
 from danlu.server.mlflow.file_routes import Path, file_response
 from danlu.server.state import State
@@ -27,6 +27,30 @@ Step = Annotated[Optional[int], Query(ge=-(2**62), le=2**62)]
 def log_inputs(body: LogInputs, caller: CurrentCaller, state: State) -> dict[str, Any]:
     operations.write(state, caller, datasets.log, body)
     return {}
+
+
+@router.post("/runs/create-promptlab-run")
+def log_prompt(body: LogPrompt, caller: CurrentCaller, state: State) -> dict[str, Any]:
+    return {"run": operations.log_prompt(state, caller, body)}
+
+
+@router.post("/gateway-proxy")
+def ask_gateway(body: AskGateway, _caller: CurrentCaller) -> dict[str, Any]:
+    return _gateway(body.gateway_path)
+
+
+@router.get("/gateway-proxy")
+def ask_gateway_by_query(body: Annotated[AskGateway, Query()], _caller: CurrentCaller) -> dict[str, Any]:
+    return _gateway(body.gateway_path)
+
+
+def _gateway(path: str) -> dict[str, Any]:
+    """There is no AI gateway: as on MLflow's own server without one, its list of endpoints is empty."""
+    if not path:
+        raise InvalidInput("Deployments proxy request must specify a gateway_path.")
+    if path.strip("/") != "api/2.0/endpoints":
+        raise NotFound("Danlu has no AI gateway")
+    return {"endpoints": []}
 
 
 @router.post("/experiments/search-datasets")

@@ -37,6 +37,9 @@ STATUSES = {
 """MLflow's status -> the states of Danlu that it means."""
 
 RUN_NAME, NOTE, USER, PARENT = "mlflow.runName", "mlflow.note.content", "mlflow.user", "mlflow.parentRunId"
+UNKNOWN_USER = "unknown"
+"""Sent by clients that do not know: the owner of the run is better."""
+
 MODEL_HISTORY = "mlflow.log-model.history"
 MAX_HISTORY_CHARS = 1 << 20
 MAX_TEXT_CHARS = 8 << 20
@@ -65,7 +68,9 @@ def create(session: Session, state: ServerState, caller: Caller, body: CreateRun
         folder=experiment.folder,
     )
     row = service.create(session, state, caller.who, made)
-    _put_tags(session, state, caller, row, body.tags)
+    is_named = body.user_id not in ("", UNKNOWN_USER) and USER not in tags
+    named = [Tag(key=USER, value=body.user_id)] if is_named else []
+    _put_tags(session, state, caller, row, [*body.tags, *named])
     return row
 
 
