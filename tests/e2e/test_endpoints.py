@@ -44,6 +44,20 @@ def test_a_link_lets_one_browser_in(client: Client, job: Job, browser: Browser) 
     assert any(job.id in event.object for event in client.audit(action="endpoint.use"))
 
 
+def test_a_refusal_is_a_page_in_the_language_of_the_browser_and_json_for_programs(job: Job) -> None:
+    chinese, english = "您没有访问权限，或权限已失效", "You don&#x27;t have access to this endpoint"
+    with Browser(job.endpoints.link(8080).url) as stranger:
+        for accepted, tag, text in (("zh-CN,en;q=0.5", "zh-CN", chinese), ("en-US,zh;q=0.5", "en", english)):
+            page = stranger.get("/x", Accept="text/html", **{"Accept-Language": accepted})
+            assert (page.status_code, page.headers["content-language"]) == (401, tag)
+            assert f'<html lang="{tag}">' in page.text
+            assert text in page.text
+            assert "<code>danlu open</code>" in page.text
+        evil = stranger.get("/_danlu/enter?grant=x&to=//<script>", Accept="text/html", **{"Accept-Language": "zh"})
+        assert (evil.status_code, "应为此访问入口的路径" in evil.text, "<script" in evil.text) == (422, True, False)
+        assert stranger.get("/x", **{"Accept-Language": "zh"}).json()["message"].startswith("you don't have access")
+
+
 def test_the_path_arrives_as_it_was_sent(browser: Browser) -> None:
     for path in ("/a%2Fb/%2e%2e/c?x=%20&y=/%2F", "/double//slash", "/%E4%B8%B9"):
         assert browser.get(path).json() == {"path": path}

@@ -143,7 +143,7 @@ def test_a_disabled_person_stays_out(world: World, provider: str, browser: httpx
         admin.json("POST", "/users/mallory/disable", json={})
     assert browser.get("/api/v1/me").status_code == 401
     answer = go(browser)
-    assert (answer.status_code, "the account is not active; ask an admin" in told(answer)) == (401, True)
+    assert (answer.status_code, "The account is not active; ask an admin" in told(answer)) == (401, True)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_disabled_person_stays_out(world: World, provider: str, browser: httpx
         ("expired", {"sub": "1"}, "cannot be trusted: ExpiredTokenError"),
         ("another key", {"sub": "1"}, "cannot be trusted: BadSignatureError"),
         ("no signature", {"sub": "1"}, "cannot be trusted: "),
-        ("denies", {"sub": "1"}, "the provider did not sign you in (access_denied)"),
+        ("denies", {"sub": "1"}, "The provider did not sign you in (access_denied)"),
     ],
 )
 def test_what_is_not_right_signs_nobody_in(
@@ -289,3 +289,33 @@ class TestSettings:
     )
     def test_names_are_made_like_ours(self, given: str, name: str) -> None:
         assert name_for(Person("i", "s", given, "", "")) == name
+
+
+@pytest.mark.parametrize(
+    ("lie", "claims", "status", "chinese"),
+    [
+        ("nonce", {"sub": "1"}, 401, "身份提供方返回的内容不属于此次登录（nonce 不符）。"),
+        ("expired", {"sub": "1"}, 401, "身份提供方返回的内容不可信：ExpiredTokenError。"),
+        ("denies", {"sub": "1"}, 401, "身份提供方未允许您登录（access_denied）。"),
+        ("", {"sub": "lin-1", "preferred_username": "lin"}, 200, "您已登录为  lin 。"),
+    ],
+)
+def test_pages_are_in_the_language_of_the_browser(
+    world: World, provider: str, browser: httpx.Client, *, lie: str, claims: dict[str, Any], status: int, chinese: str
+) -> None:
+    browser.headers["Accept-Language"] = "zh-CN,zh;q=0.9,en;q=0.8"
+    tell(provider, lie, **claims)
+    answer = go(browser)
+    assert (answer.status_code, answer.headers["Content-Language"]) == (status, "zh-CN")
+    assert chinese in told(answer)
+
+
+def test_who_has_to_wait_and_who_began_elsewhere_are_told_in_chinese(
+    world: World, provider: str, browser: httpx.Client
+) -> None:
+    browser.headers["Accept-Language"] = "zh"
+    change(world, oidc_people="approval")
+    tell(provider, sub="wei-1", preferred_username="wei")
+    assert "您的注册正在等待管理员批准；批准后请重新登录。" in told(go(browser))
+    elsewhere = browser.get("/signin/oidc/callback", params={"code": "x", "state": "y"})
+    assert (elsewhere.status_code, "此次登录不是在此浏览器中开始的" in told(elsewhere)) == (401, True)

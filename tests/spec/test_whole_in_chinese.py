@@ -7,13 +7,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.launch.test_golden import CASES, plan_of
 from tests.support.said import calls_in, formatted_in, names_given_in, pairs_in, returned_in, variables_in
 
 from danlu.errors import InvalidInput
 from danlu.launch.contracts import MODULES
-from danlu.launch.explain import MODES
+from danlu.launch.explain import MODES, explain
 from danlu.spec.flavors import Flavor
 from danlu.spec.frameworks import Framework
+from danlu.spec.job import parse_job
 from danlu.spec.messages.catalogue import (
     FAILURES,
     MESSAGES,
@@ -25,6 +27,7 @@ from danlu.spec.messages.catalogue import (
 )
 from danlu.spec.messages.page_texts import BENCH_PROBLEMS
 from danlu.spec.messages.variable_texts import VARIABLE_TEXTS
+from danlu.spec.monitoring.alerts import AlertKind, alert_message
 from danlu.spec.reasons import CATALOGUE
 from danlu.spec.run_filter import parse_filter
 from danlu.track.capture import environment, git
@@ -109,6 +112,46 @@ def test_what_the_variables_of_a_plan_hold() -> None:
     assert [text for text in texts if not recognise(text).code.startswith("var_")] == []
     (others,) = {text for text, _ in VARIABLE_TEXTS.values()} - texts
     assert others == "set in the job file"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_told_of_a_plan(case: str) -> None:
+    about = explain(parse_job({"name": "shapes", **CASES[case][0]}), plan_of(case))
+    texts = {*about.starts, about.succeeds, *about.notes}
+    for task in about.tasks:
+        texts |= {*task.files.values(), *task.folders.values()}
+        texts |= {one for line in task.variables.values() for one in (line.set_by, line.read_by)}
+    assert [text for text in texts if ENGLISH.search(told(text))] == []
+    unknown = {text for text in texts if recognise(text).code == "text"}
+    assert [text for text in unknown if re.search(r"[a-z]{3,} [a-z]{3,}|'s ", text)] == []
+
+
+def test_what_the_modes_and_contracts_tell() -> None:
+    modules = (*MODES.values(), *MODULES.values())
+    texts = {text for module in modules for text in (module.STARTS, *module.FILES.values())}
+    assert len(texts) > 20
+    assert [text for text in texts if recognise(text).code == "text"] == []
+
+
+def test_what_alerts_tell() -> None:
+    details = (
+        "num_devices",
+        "rank",
+        "used_bytes",
+        "limit_bytes",
+        "metric",
+        "run",
+        "value",
+        "step",
+        "free_bytes",
+        "folder",
+    )
+    seconds = dict.fromkeys(("idle_seconds", "silent_seconds", "left_seconds"), 3900)
+    for kind in AlertKind:
+        text = alert_message(kind, {**dict.fromkeys(details, 7), "free_bytes": 5, "total_bytes": 9, **seconds})
+        assert recognise(text).code == f"alert_{kind}"
+        assert ENGLISH.search(told(text)) is None
+        assert "1h05m" not in told(text)
 
 
 def test_what_is_wrong_with_a_benchmark() -> None:

@@ -141,5 +141,7 @@ class Starts:
             await asyncio.sleep(LOOK_SECONDS)
             with suppress(PortClosed):
                 return await self._connect(admitted)
-        told = f"{service.name} did not answer within {START_SECONDS:.0f} s"
-        raise PortClosed(f"{told}; see $TMPDIR/danlu-{service.name}.log in {target.task.job_id} (`danlu exec`)")
+        raise PortClosed(
+            f"{service.name} did not answer within {START_SECONDS:.0f} s; see $TMPDIR/danlu-{service.name}.log in "
+            f"{target.task.job_id} (`danlu exec`)"
+        )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from danlu.spec.messages.languages import Language, accepted
+
 Headers = list[tuple[bytes, bytes]]
 
 CONSOLE_COOKIE = "danlu_session"
@@ -35,6 +37,11 @@ def cookie_name(*, is_secure: bool) -> str:
 def get(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> str | None:
     """The first header of this name."""
     return next((value.decode("latin-1") for key, value in headers if key.lower() == name), None)
+
+
+def reader_of(headers: Sequence[tuple[bytes, bytes]]) -> Language | None:
+    """The language that a browser reads pages in; None for programs, which read none."""
+    return accepted(get(headers, b"accept-language")) if "text/html" in (get(headers, b"accept") or "") else None
 
 
 def cookies(headers: Sequence[tuple[bytes, bytes]], name: str) -> list[str]:

@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-import html
 import json
 
 import h11
 
 from danlu.errors import DanluError
+from danlu.spec.messages.catalogue import failure_in
+from danlu.spec.messages.languages import TAGS, Language, word
+from danlu.spec.messages.site_texts import SITE
+from danlu.wire.pages import POLICY, html, sentence, whole_page
 
-_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>
-<style>body{{font:16px/1.6 sans-serif;max-width:40em;margin:4em auto;padding:0 1em}}</style>
-<h1>{title}</h1><p>{told}</p></html>
-"""
 
-
-def refusal(error: DanluError, *, is_page: bool) -> tuple[h11.Response, bytes]:
-    """A rejection, which closes the connection: a page for browsers, the usual JSON for programs."""
-    if is_page:
-        title = html.escape(f"{error.status} {type(error).__name__}")
-        body, kind = _PAGE.format(title=title, told=html.escape(str(error))).encode(), b"text/html; charset=utf-8"
+def refusal(error: DanluError, *, reader: Language | None) -> tuple[h11.Response, bytes]:
+    """A rejection, which closes the connection: a page in the language of its reader, or the usual JSON for
+    programs."""
+    if reader is None:
+        body, kind, language = json.dumps(error.to_wire()).encode(), b"application/json", TAGS["en"]
     else:
-        body, kind = json.dumps(error.to_wire()).encode(), b"application/json"
+        body, kind, language = _page(error, reader).encode(), b"text/html; charset=utf-8", TAGS[reader]
     headers = [
         (b"Content-Type", kind),
+        (b"Content-Language", language.encode()),
         (b"Content-Length", str(len(body)).encode()),
         (b"Cache-Control", b"no-store"),
-        (b"Content-Security-Policy", b"default-src 'none'; style-src 'unsafe-inline'"),
+        (b"Content-Security-Policy", POLICY.encode()),
+        (b"X-Content-Type-Options", b"nosniff"),
         (b"Connection", b"close"),
     ]
     return h11.Response(status_code=error.status, headers=headers, reason=b"Refused"), body
+
+
+def _page(error: DanluError, reader: Language) -> str:
+    title = f"status_{error.status}"
+    told = sentence(failure_in(error.message, reader), reader)
+    heading = word(SITE, title if title in SITE else "status_other", language=reader)
+    return whole_page(heading, html("<p>{told}</p>", told=told), language=reader)
 
 
 def entered(to: str, cookie: str) -> h11.Response:

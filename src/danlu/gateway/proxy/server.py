@@ -24,6 +24,7 @@ from danlu.gateway.proxy.upstream import MAX_HEAD_BYTES, PIECE_BYTES, Upstreams
 from danlu.gateway.services import Starts
 from danlu.gateway.tasks import Admitted, Engines, connect
 from danlu.gateway.turns import Turns
+from danlu.spec.messages.languages import Language
 
 log = logging.getLogger(__name__)
 
@@ -119,19 +120,19 @@ class Proxy:
     async def _serve_one(self, browser: Browser) -> bool:
         """Answer the next request; False when there are no more on this connection."""
         browser.has_answer = False
-        is_page = False
+        reader: Language | None = None
         try:
             async with asyncio.timeout(self._limits.head_seconds):  # for the whole head, even if it trickles in
                 request = await browser.next_event(self._limits.head_seconds)
             if not isinstance(request, h11.Request):
                 return False
-            is_page = "text/html" in (heads.get(request.headers.raw_items(), b"accept") or "")
+            reader = heads.reader_of(request.headers.raw_items())
             await self._answer(browser, request)
         except h11.RemoteProtocolError as error:
-            await _refuse(browser, InvalidInput(f"this is not a request in HTTP: {error}"), is_page=is_page)
+            await _refuse(browser, InvalidInput(f"this is not a request in HTTP: {error}"), reader=reader)
             return False
         except DanluError as error:
-            await _refuse(browser, error, is_page=is_page)
+            await _refuse(browser, error, reader=reader)
             return False
         if browser.http.our_state is not h11.DONE or browser.http.their_state is not h11.DONE:
             return False
@@ -219,10 +220,10 @@ class Proxy:
         return await self._connecting.call(lambda: connect(self._engines, target), at_once)
 
 
-async def _refuse(browser: Browser, error: DanluError, *, is_page: bool) -> None:
+async def _refuse(browser: Browser, error: DanluError, *, reader: Language | None) -> None:
     if browser.has_answer or browser.http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
         return
-    response, body = pages.refusal(error, is_page=is_page)
+    response, body = pages.refusal(error, reader=reader)
     await browser.send(response, h11.Data(data=body), h11.EndOfMessage())
 
 

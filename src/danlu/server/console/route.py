@@ -9,8 +9,9 @@ from starlette.types import Receive, Scope, Send
 
 from danlu.errors import NotFound
 from danlu.server.console.files import Console
-from danlu.server.page_style import page
+from danlu.server.page_style import code, language_of, page, paragraph
 from danlu.server.runs.media_pages import PLOTLY_SCRIPT
+from danlu.wire.pages import html, joined
 
 POLICY = {
     "Content-Security-Policy": (
@@ -26,12 +27,6 @@ POLICY = {
     "X-Frame-Options": "DENY",
     "Vary": "Accept-Encoding",
 }
-NOT_BUILT = (
-    "<p>The server is running. This installation has no console: it was installed from a checkout in which "
-    "it has not been built. <code>make web</code> builds it (Node 20.19 or newer); then start the server again.</p>"
-    "<p>The command line works without: <code>danlu ps</code>, <code>danlu run</code>. "
-    'The API is described in <a href="/api/v1/openapi.json">openapi.json</a>.</p>'
-)
 
 
 class ConsoleRoute(BaseRoute):
@@ -50,8 +45,18 @@ class ConsoleRoute(BaseRoute):
     def _answer(self, request: Request) -> Response:
         path = request.url.path
         if not self._console.is_built:
-            return page(NOT_BUILT, status=200 if path == "/" else 404)
+            return _not_built(request, status=200 if path == "/" else 404)
         return console_page(self._console, request)
+
+
+def _not_built(request: Request, status: int) -> Response:
+    reader = language_of(request)
+    description = html('<a href="{to}">openapi.json</a>', to="/api/v1/openapi.json")
+    without = paragraph(
+        "works_without", reader, first=code("danlu ps"), second=code("danlu run"), description=description
+    )
+    body = joined(paragraph("not_built", reader, make=code("make web")), without)
+    return page("no_console", body, reader=reader, status=status)
 
 
 def console_route(console: Console) -> BaseRoute:

@@ -14,11 +14,16 @@ from typing import Optional
 
 from pydantic import BaseModel, ConfigDict
 
+from danlu.spec.messages.alert_texts import ALERT_TEXTS
+from danlu.spec.messages.command_errors import COMMAND_ERRORS
 from danlu.spec.messages.data_errors import DATA_ERRORS
 from danlu.spec.messages.earlier import EARLIER
 from danlu.spec.messages.errors import ERRORS
+from danlu.spec.messages.explain_texts import EXPLAIN_TEXTS
 from danlu.spec.messages.field_texts import FIELD_TEXTS
+from danlu.spec.messages.languages import Language
 from danlu.spec.messages.node_texts import NODE_TEXTS
+from danlu.spec.messages.page_errors import PAGE_ERRORS
 from danlu.spec.messages.page_texts import BENCH_PROBLEMS, PAGE_TEXTS, RUN_ENDS
 from danlu.spec.messages.plan_texts import PLAN_TEXTS
 from danlu.spec.messages.ray_texts import RAY_TEXTS
@@ -231,11 +236,13 @@ MESSAGES: dict[str, tuple[str, str]] = {
     **RAY_TEXTS,
     **VALUE_TEXTS,
     **PLAN_TEXTS,
+    **EXPLAIN_TEXTS,
+    **ALERT_TEXTS,
     **PAGE_TEXTS,
     **VARIABLE_TEXTS,
 }
 
-FAILURES = {**ERRORS, **RIGHT_ERRORS, **DATA_ERRORS}
+FAILURES = {**ERRORS, **RIGHT_ERRORS, **DATA_ERRORS, **PAGE_ERRORS, **COMMAND_ERRORS}
 """What is told outside of fields. It is looked for in failures only: a log line may read alike."""
 
 TEXTS = {**MESSAGES, **FAILURES, **BENCH_PROBLEMS}
@@ -309,6 +316,16 @@ def in_chinese(message: Message) -> str:
     if message.inner is not None:
         shown["inner"] = in_chinese(message.inner)
     return known[1].format(**shown)
+
+
+def sentence_in(english: str, language: Language) -> str:
+    """A sentence of ours in a language; as it is where the catalogue has no other."""
+    return (in_chinese(recognise(english)) or english) if language == "zh" else english
+
+
+def failure_in(english: str, language: Language) -> str:
+    """The same for the message of a failure."""
+    return (in_chinese(recognise_failure(english)) or english) if language == "zh" else english
 
 
 def _parameter(name: str, value: str) -> str:

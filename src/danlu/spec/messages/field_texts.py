@@ -82,6 +82,7 @@ FIELD_TEXTS: dict[str, tuple[str, str]] = {
         "expected text such as {example}, got the number {given}; put it in quotes",
         "应为文本，例如 {example}，实际为数字 {given}；请加引号",
     ),
+    "not_in_code_folder": ("{file} is not in the code folder {folder}", "代码目录 {folder} 中没有 {file}"),
     "unknown_field": ("unknown field of {noun}", "{noun}没有此字段"),
     "unknown_field_one_of": (
         "unknown field of {noun}; expected one of {choices}",

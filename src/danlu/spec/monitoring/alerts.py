@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, Union
 
+from danlu.spec.messages.catalogue import say
 from danlu.spec.states import Word
 from danlu.spec.units import show_duration, show_size
 
@@ -56,26 +57,13 @@ Details = Mapping[str, Detail]
 
 def alert_message(kind: AlertKind, details: Details) -> str:
     """The message of an alert in English. The console builds its own from the details, in the user's language."""
-    return _MESSAGES[kind].format_map(_shown(details))
+    return say(f"alert_{kind}", **dict(_shown(name, value) for name, value in details.items()))
 
 
-_MESSAGES = {
-    AlertKind.DEVICE_IDLE: "the {num_devices} devices of rank {rank} have done nothing for {idle_seconds}",
-    AlertKind.MEMORY_HIGH: "rank {rank} uses {used_bytes} of its {limit_bytes} of memory",
-    AlertKind.SILENT: "no log and no metric for {silent_seconds}; rank {rank} was the first to go silent",
-    AlertKind.ENDS_IDLE: "idle for {idle_seconds}; it will be stopped in {left_seconds} unless it is used",
-    AlertKind.LOSS_NOT_FINITE: "{metric} of run {run} is {value} at step {step}",
-    AlertKind.DISK_FULL: "{free_bytes} of {total_bytes} are left on the disk of {folder}",
-}
-
-
-def _shown(details: Details) -> dict[str, str]:
-    return {name: _one(name, value) for name, value in details.items()}
-
-
-def _one(name: str, value: Detail) -> str:
+def _shown(name: str, value: Detail) -> tuple[str, str]:
+    """A detail as the parameter of a message."""
     if isinstance(value, (int, float)) and name.endswith("_seconds"):
-        return show_duration(float(value))
+        return f"time_{name[: -len('_seconds')]}", show_duration(float(value))
     if isinstance(value, (int, float)) and name.endswith("_bytes"):
-        return show_size(int(value))
-    return str(value)
+        return name, show_size(int(value))
+    return name, str(value)
