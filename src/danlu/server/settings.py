@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Literal, Optional
 from urllib.parse import urlsplit
@@ -11,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from danlu.engines.settings import EngineOptions, EngineSettings
 from danlu.errors import InvalidInput
+from danlu.spec.messages.languages import Language, of_locale
 from danlu.store.logs.index import DEFAULT_MAX_BYTES
 from danlu.store.metrics.build_packs import PACK_BYTES
 
@@ -205,6 +207,14 @@ class ServerSettings(EngineOptions, BaseSettings):
 
     mail_from: str = "danlu@localhost"
     """Sender of e-mail."""
+
+    mail_language: Language | None = None
+    """Language of e-mail, `en` or `zh`; the one of the server's locale when omitted."""
+
+    @property
+    def speaks(self) -> Language:
+        """The language of e-mail: accounts have none of their own."""
+        return self.mail_language or of_locale(os.environ)
 
     @property
     def log_dir(self) -> Path:

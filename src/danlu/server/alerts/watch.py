@@ -21,7 +21,8 @@ from danlu.server.alerts.rules import (
     find_in_job,
     is_idle_too_long,
 )
-from danlu.server.notices.telling import Told, tell
+from danlu.server.notices.mail import Told
+from danlu.server.notices.telling import tell
 from danlu.server.settings import ServerSettings
 from danlu.server.state import ServerState
 from danlu.server.uses.service import end_idle, last_use, limit_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from danlu.server.notices.telling import Told, tell
+from danlu.server.notices.mail import Told
+from danlu.server.notices.telling import tell
 from danlu.server.state import ServerState
 from danlu.spec.monitoring.events import ENDS
 from danlu.spec.states import AttemptState, JobState, is_over

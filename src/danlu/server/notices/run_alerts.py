@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
-from danlu.server.notices.telling import Told, tell
+from danlu.server.notices.mail import Told
+from danlu.server.notices.telling import tell
 from danlu.server.state import ServerState
 from danlu.spec.monitoring.events import EventKind
 from danlu.store.queries import jobs

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -12,30 +11,13 @@ from sqlalchemy.orm import Session
 from danlu.auth import rights, secrets
 from danlu.errors import DanluError
 from danlu.server.identity import user_identity
+from danlu.server.notices.mail import Told, mail_of
 from danlu.server.state import ServerState
-from danlu.spec.monitoring.alerts import AlertKind
 from danlu.spec.monitoring.events import DeliveryState, EventKind, HookScope
 from danlu.store.queries import people
 from danlu.store.queries.monitoring import notices, webhooks
 from danlu.store.sql.monitoring_tables import DeliveryRow, NoticeRow, WebhookRow
-from danlu.store.sql.run_tables import RunRow
 from danlu.store.sql.tables import JobRow, UserRow
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """An event."""
-
-    kind: EventKind
-    job: JobRow | None
-    """None: it is about the platform, and for admins."""
-
-    message: str
-    alert_kind: AlertKind | None = None
-    run: RunRow | None = None
-    """The run whose script sent it; its owner is notified, whether there is a job or not."""
-
-    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 def tell(session: Session, state: ServerState, told: Told, *, data: Mapping[str, Any]) -> None:
@@ -45,7 +27,7 @@ def tell(session: Session, state: ServerState, told: Told, *, data: Mapping[str,
         if told.kind is not EventKind.ALERT_CLOSED:  # the job shows when an alert was closed
             notices.add_notice(session, _notice(state, user, told))
         if state.settings.smtp_host and user.email and told.kind.value in notices.email_kinds(session, user.id):
-            mail = {"to": user.email, "subject": _subject(told), "text": _text(state, told)}
+            mail = mail_of(told, to=user.email, base_url=state.settings.reached_at, language=state.settings.speaks)
             add_delivery(session, state, told.kind, json.dumps(mail), user_id=user.id)
     hooks = [hook for hook in webhooks.all_webhooks(session) if _hears(session, hook, told)]
     if not hooks:
@@ -136,26 +118,3 @@ def _job(session: Session, state: ServerState, job: JobRow) -> dict[str, Any]:
 
 def _url(state: ServerState, job: JobRow) -> str:
     return f"{state.settings.reached_at}/jobs/{job.id}"
-
-
-def _subject(told: Told) -> str:
-    words = {
-        EventKind.JOB_SUCCEEDED: "succeeded",
-        EventKind.JOB_FAILED: "failed",
-        EventKind.JOB_STOPPED: "was stopped",
-        EventKind.ALERT_OPENED: "needs attention",
-        EventKind.ALERT_CLOSED: "has recovered",
-        EventKind.RUN_ALERT: "has an alert",
-    }
-    about = told.run.name if told.run is not None else "the platform" if told.job is None else told.job.name
-    return f"[Danlu] {about} {words[told.kind]}"
-
-
-def _text(state: ServerState, told: Told) -> str:
-    lines = [told.message]
-    if told.run is not None:
-        lines += ["", f"run: {told.run.name} ({told.run.id})", f"{state.settings.reached_at}/experiments/{told.run.id}"]
-    if told.job is not None:
-        lines += ["", f"job: {told.job.name} ({told.job.id})", f"state: {told.job.state}", _url(state, told.job)]
-    lines += ["", f"Which e-mails you get is set in your profile: {state.settings.reached_at}/profile"]
-    return "\n".join(lines) + "\n"

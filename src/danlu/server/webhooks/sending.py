@@ -132,7 +132,7 @@ def _send(
 
 
 def send_mail(settings: ServerSettings, body: str) -> Outcome:
-    """`body`: recipient, subject and text as JSON."""
+    """`body`: recipient, subject, text and their language as JSON."""
     mail = json.loads(body)
     message = EmailMessage()
     try:
@@ -140,6 +140,8 @@ def send_mail(settings: ServerSettings, body: str) -> Outcome:
         message["Subject"] = " ".join(str(mail["subject"]).split())
         message["Auto-Submitted"] = "auto-generated"
         message.set_content(mail["text"])
+        if "language" in mail:  # not in those that an earlier version stored
+            message["Content-Language"] = mail["language"]
     except ValueError as error:
         return Outcome(False, problem=f"cannot create an e-mail: {error}", is_final=True)
     try:
