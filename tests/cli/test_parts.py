@@ -4,7 +4,7 @@ import pytest
 
 from danlu.cli.jobs.logs import parse_ranks
 from danlu.cli.jobs.run import command_of, name_of
-from danlu.cli.output import table
+from danlu.cli.output import table, wrapped
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,18 @@ def test_a_name_comes_out_of_the_command(words: list[str], name: str) -> None:
 def test_wide_characters_do_not_shift_a_table() -> None:
     text = table(("A", "B"), [("丹炉", "x"), ("red", "y")])
     assert text.splitlines() == ["A     B", "丹炉  x", "red   y"]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", [""]),
+        ("one two  three", ["one two", "three"]),
+        ("a-very-long-word and b", ["a-very-long-word", "and b"]),
+        ("节点上运行一次", ["节点上运", "行一次"]),
+        ("节点上运。一次", ["节点上", "运。一次"]),
+        ("用 npu（一）", ["用 npu", "（一）"]),
+    ],
+)
+def test_lines_are_broken_at_spaces_and_between_chinese_characters(text: str, lines: list[str]) -> None:
+    assert wrapped(text, 8) == lines

@@ -5,12 +5,15 @@ from __future__ import annotations
 import traceback
 from copy import copy
 from importlib import import_module
-from typing import Any, NamedTuple, NoReturn, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Optional
 
 import typer
 from typer.core import TyperGroup
 
 from danlu.cli.terminal import echo, fail, guarded_streams
+
+if TYPE_CHECKING:
+    from danlu.errors import DanluError
 
 
 class Command(NamedTuple):
@@ -200,7 +203,7 @@ def main(argv: Optional[list[str]] = None) -> NoReturn:
         try:
             app(args=argv, prog_name="danlu")
         except DanluError as error:
-            fail(_in_language(error.message))
+            fail(_in_language(error))
         except TimeoutError as error:
             fail(str(error), code=101)
         except OSError as error:
@@ -211,7 +214,7 @@ def main(argv: Optional[list[str]] = None) -> NoReturn:
     raise AssertionError("typer exits by itself")
 
 
-def _in_language(message: str) -> str:
+def _in_language(error: DanluError) -> str:
     from danlu.cli.language import failure
 
-    return failure(message)
+    return failure(error)

@@ -5,15 +5,27 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Optional
 
+from danlu.spec.messages.command_texts import FAILURE
+from danlu.spec.messages.languages import Language, Words, of_locale, word
+
 if TYPE_CHECKING:
+    from danlu.errors import DanluError
     from danlu.spec.messages.catalogue import Message
     from danlu.wire.why import WhyOut
 
 
+def language() -> Language:
+    """The one that the locale asks for."""
+    return of_locale(os.environ)
+
+
 def is_chinese() -> bool:
-    """Whether the locale asks for Chinese."""
-    spoken = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
-    return spoken.startswith("zh")
+    return language() == "zh"
+
+
+def in_words(words: Words, code: str, /, **values: object) -> str:
+    """Words of a command in the language of the terminal."""
+    return word(words, code, language=language()).format(**values)
 
 
 def told(said: Optional[Message], english: str) -> str:
@@ -29,18 +41,28 @@ def sentence(english: str) -> str:
     """A sentence of the server in the language of the terminal."""
     if not is_chinese():
         return english
-    from danlu.spec.messages.catalogue import recognise
+    from danlu.spec.messages.catalogue import sentence_in
 
-    return told(recognise(english), english)
+    return sentence_in(english, "zh")
 
 
-def failure(english: str) -> str:
+def failure(error: DanluError) -> str:
     """The message of a failure in the language of the terminal."""
     if not is_chinese():
-        return english
-    from danlu.spec.messages.catalogue import in_chinese, recognise_failure
+        return error.message
+    from danlu.spec.messages.catalogue import failure_in
 
-    return in_chinese(recognise_failure(english)) or english
+    of_fields = _of_fields(error)
+    return of_fields if of_fields != error.message else failure_in(error.message, "zh")
+
+
+def _of_fields(error: DanluError) -> str:
+    """A message in Chinese that tells of several fields, or where in a job file they are."""
+    found = error.message
+    for problem in error.fields.values():
+        found = found.replace(f": {problem}", f"：{sentence(problem)}")
+    begin, chinese = FAILURE["invalid_job"]
+    return found.replace(begin, chinese, 1) if found.startswith(begin) else found
 
 
 def remedy(code: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +25,10 @@ _STATE_COLOURS = {
     JobState.FAILED: 31,
     JobState.STOPPED: 35,
 }
+
+
+_PIECES = re.compile(r"\s*[（《]*(?:[\u2e80-\uffe6]|[^\s\u2e80-\uffe6]+)[，。；：、）》？！]*")
+"""A word or a Chinese character, with the space before it and the marks that must not stand apart from it."""
 
 
 def state_text(state: JobState) -> str:
@@ -62,6 +67,16 @@ def facts(title: str, values: Mapping[str, str], *, width: int = 10) -> str:
 def indented(text: str, indent: str) -> str:
     """Indent all lines but the first."""
     return text.replace("\n", f"\n{indent}")
+
+
+def wrapped(text: str, limit: int) -> list[str]:
+    """Lines of up to `limit` columns: broken at spaces, and between Chinese characters."""
+    lines = [""]
+    for piece in _PIECES.findall(text):
+        if _width(lines[-1]) + _width(piece.rstrip()) > limit and lines[-1]:
+            lines.append("")
+        lines[-1] += piece if lines[-1] else piece.lstrip()
+    return [line.rstrip() for line in lines]
 
 
 def screen_width() -> Optional[int]:

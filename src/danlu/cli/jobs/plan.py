@@ -10,9 +10,10 @@ import typer
 
 from danlu.cli.jobs.notes import that_matter
 from danlu.cli.jobs.plan_explained import explained_text
-from danlu.cli.language import sentence
+from danlu.cli.language import in_words, sentence
 from danlu.cli.options import AsJson
 from danlu.cli.terminal import echo_block, echo_json, one_line
+from danlu.spec.messages.command_texts import PLAN
 
 if TYPE_CHECKING:
     from danlu.wire.jobs import EnvironmentPlanOut, PlanOut, TaskPlanOut
@@ -71,7 +72,7 @@ def plan_text(plan: PlanOut) -> str:
     parts = [_task_text(task) for task in plan.tasks]
     parts += [price_text(plan)] if plan.price_per_hour is not None else []
     if plan.notes:
-        parts.append("\n".join(["notes", *(f"  {sentence(text)}" for text in plan.notes)]))
+        parts.append("\n".join([in_words(PLAN, "notes"), *(f"  {sentence(text)}" for text in plan.notes)]))
     return "\n\n".join(parts)
 
 
@@ -79,34 +80,47 @@ def price_text(plan: PlanOut) -> str:
     from danlu.spec.money import show_price
 
     assert plan.price_per_hour is not None
-    return f"price  {show_price(plan.price_per_hour, plan.currency or '')} for all nodes"
+    return in_words(PLAN, "price", price=show_price(plan.price_per_hour, plan.currency or ""))
 
 
 def _task_text(task: TaskPlanOut) -> str:
     from danlu.cli.output import bold
 
-    devices = f"{task.device_type}:{','.join(map(str, task.device_ids))}" if task.device_ids else task.device_type
-    place = [f"node {task.node}", f"host {task.host}", f"address {task.address}", f"device {devices}"]
-    lines = [bold(f"rank {task.rank} ({task.role})") + "  " + ", ".join(part for part in place if part.split()[1:])]
-    lines += ["  command", f"    cd {shlex.quote(task.workdir)}", *_indent(shlex.join(task.command))]
-    lines += ["  environment", *(one_line(f"    {name}={value}") for name, value in sorted(task.env.items()))]
+    lines = [f"{bold(in_words(PLAN, 'rank', rank=task.rank, role=task.role))}  {_place(task)}"]
+    lines += [
+        f"  {in_words(PLAN, 'command')}",
+        f"    cd {shlex.quote(task.workdir)}",
+        *_indent(shlex.join(task.command)),
+    ]
+    lines.append(f"  {in_words(PLAN, 'environment')}")
+    lines += [one_line(f"    {name}={value}") for name, value in sorted(task.env.items())]
     if task.image is not None:
-        lines.append(f"  image {task.image.name}")
+        lines.append(f"  {in_words(PLAN, 'image', name=task.image.name)}")
     if task.environment is not None:
-        lines.append(one_line(f"  packages {_packages(task.environment)}"))
-    lines += [f"  folder {mount.to} ({mount.kind} of {mount.name}, outlives the job)" for mount in task.mounts]
+        lines.append(one_line(f"  {_packages(task.environment)}"))
+    lines += [f"  {in_words(PLAN, f'mount_{mount.kind}', path=mount.to, name=mount.name)}" for mount in task.mounts]
     for path, text in sorted(task.files.items()):
-        lines += [f"  file {path}", *_indent(_beginning(text.rstrip("\n")))]
+        lines += [f"  {in_words(PLAN, 'file', path=path)}", *_indent(_beginning(text.rstrip("\n")))]
     if task.inputs:
-        lines += ["  inputs", *(f"    {fetch.source} -> {fetch.to}" for fetch in task.inputs)]
+        lines.append(f"  {in_words(PLAN, 'inputs')}")
+        lines += [f"    {fetch.source} -> {fetch.to}" for fetch in task.inputs]
     if task.outputs:
-        lines += ["  outputs", *(f"    {out.path} -> {out.to} ({_when(out.while_running)})" for out in task.outputs)]
+        lines.append(f"  {in_words(PLAN, 'outputs')}")
+        lines += [f"    {in_words(PLAN, _when(out.while_running), path=out.path, to=out.to)}" for out in task.outputs]
     return "\n".join(lines)
 
 
+def _place(task: TaskPlanOut) -> str:
+    devices = f"{task.device_type}:{','.join(map(str, task.device_ids))}" if task.device_ids else task.device_type
+    known = {"node": task.node, "host": task.host, "address": task.address, "device": devices}
+    return in_words(PLAN, "between").join(in_words(PLAN, code, name=value) for code, value in known.items() if value)
+
+
 def _packages(wanted: EnvironmentPlanOut) -> str:
-    named = wanted.file or ", ".join(wanted.packages) or "of the server"
-    return f"{named} (Python {wanted.python})" if wanted.python else named
+    names = wanted.file or ", ".join(wanted.packages) or in_words(PLAN, "packages_of_server")
+    if wanted.python:
+        return in_words(PLAN, "packages_for", names=names, version=wanted.python)
+    return in_words(PLAN, "packages", names=names)
 
 
 def _beginning(text: str) -> str:
@@ -115,7 +129,7 @@ def _beginning(text: str) -> str:
     if len(lines) <= LONGEST_FILE_LINES:
         return text
     left = len(lines) - FIRST_LINES
-    return "\n".join([*lines[:FIRST_LINES], f"... and {left} more lines; --json shows them"])
+    return "\n".join([*lines[:FIRST_LINES], in_words(PLAN, "more_lines", count=left)])
 
 
 def _indent(text: str) -> list[str]:
@@ -123,4 +137,4 @@ def _indent(text: str) -> list[str]:
 
 
 def _when(while_running: bool) -> str:
-    return "while it runs" if while_running else "at the end"
+    return "while_running" if while_running else "at_end"
