@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from typing import Any, NamedTuple
+import enum
+from collections import deque
+from types import SimpleNamespace
+from typing import Any, NamedTuple, Optional
 
 import pytest
 from tests.support.written_runs import logged
@@ -36,6 +39,49 @@ class Plain:
         self._hidden = object()
 
 
+class Attributes:
+    """As attrs makes them, with slots."""
+
+    __slots__ = ("lr", "net")
+    __attrs_attrs__ = (SimpleNamespace(name="lr"), SimpleNamespace(name="net"))
+
+    def __init__(self) -> None:
+        self.lr, self.net = 0.1, Net()
+
+
+class Slots:
+    __slots__ = ("lr", "net")
+
+    def __init__(self) -> None:
+        self.lr, self.net = 0.1, SimpleNamespace(depth=3)
+
+
+class OwnNamespace(argparse.Namespace):
+    pass
+
+
+class Mode(str, enum.Enum):
+    FAST = "fast"
+
+
+class Level(enum.IntEnum):
+    HIGH = 3
+
+
+@dataclasses.dataclass
+class Part:
+    parts: list[Part] = dataclasses.field(default_factory=list)
+    whole: Optional[Part] = None
+
+
+def shared(levels: int) -> list[Any]:
+    """Return lists that stand for 2 to the power of `levels` lists."""
+    found: list[Any] = []
+    for _ in range(levels):
+        found = [found, found]
+    return found
+
+
 class TestMappings:
     def test_every_change_is_written(self) -> None:
         run = track.start("mnist", {"lr": 0.1, "old": 1})
@@ -55,7 +101,7 @@ class TestMappings:
         run.finish()
 
     @pytest.mark.parametrize(
-        "kept", [argparse.Namespace(lr=0.1, net={"depth": 3}), Settings(), Pair(0.1, {"depth": 3}), Plain()]
+        "kept", [argparse.Namespace(lr=0.1, net={"depth": 3}), Settings(), Pair(0.1, {"depth": 3}), Plain(), Slots()]
     )
     def test_what_people_keep_hyperparameters_in_is_taken_by_start(
         self, kept: Any, caplog: pytest.LogCaptureFixture
@@ -65,6 +111,44 @@ class TestMappings:
         run.finish()
         assert read_run(run.path).hparams == {"lr": 0.1, "net": {"depth": 3}}
         assert caplog.text == ""
+
+    @pytest.mark.parametrize(
+        "kept", [Attributes(), OwnNamespace(lr=0.1, net=Net()), SimpleNamespace(lr=0.1, net=Net())]
+    )
+    def test_they_are_taken_within_others(self, kept: Any) -> None:
+        run = track.start("mnist", {"model": kept})
+        run.hparams.update(kept)
+        run.finish()
+        taken = {"lr": 0.1, "net": {"depth": 3}}
+        assert read_run(run.path).hparams == {"model": taken, **taken}
+
+    def test_values_are_what_they_stand_for(self) -> None:
+        run = track.start("mnist", {"mode": Mode.FAST, "level": Level.HIGH, Mode.FAST: 1, "queue": deque([1, 2])})
+        run.hparams["set"] = {"b", "a", "c"}
+        run.finish()
+        found = {"mode": "fast", "level": 3, "fast": 1, "queue": [1, 2], "set": ["a", "b", "c"]}
+        assert read_run(run.path).hparams == found
+
+    def test_one_value_that_nobody_can_write_does_not_take_the_others_along(self) -> None:
+        part = Part()
+        part.parts = [Part(whole=part) for _ in range(20)]
+        loop: list[Any] = []
+        loop.append(loop)
+        run = track.start("mnist", {"n": 10**5000, "shared": shared(60), "loop": loop, "part": part, "lr": 0.1})
+        run.finish()
+        found = read_run(run.path).hparams
+        assert (found["lr"], found["loop"]) == (0.1, ["<this list again>"])
+        assert found["n"].startswith("0x")
+        assert found["shared"] == "<list of more than 524288 values>"
+        assert found["part"]["parts"][19] == {"parts": [], "whole": "<this Part again>"}
+
+    def test_an_update_with_what_has_no_fields_is_one_warning(self, caplog: pytest.LogCaptureFixture) -> None:
+        run = track.start("mnist")
+        run.hparams.update(7)
+        run.hparams.update([("lr", 0.1)], depth=3)
+        run.finish()
+        assert "hparams takes a mapping, a Namespace or a data class, not 7" in caplog.text
+        assert read_run(run.path).hparams == {"lr": 0.1, "depth": 3}
 
     def test_what_has_no_fields_is_one_warning_and_the_run_goes_on(self, caplog: pytest.LogCaptureFixture) -> None:
         run = track.start("mnist", 7)

@@ -19,7 +19,7 @@ from danlu.track.reading import read_run
 from danlu.track.run import Run, SilentRun
 from danlu.track.saying import parent_id
 from danlu.track.spawning import hand_over
-from danlu.track.values import MAX_NAME, MAX_TEXT, to_plain
+from danlu.track.values import MAX_NAME, MAX_TEXT, as_labels, brief, text_of, to_plain
 from danlu.track.warn import warn_once
 from danlu.track.writer import Writer
 
@@ -57,19 +57,20 @@ def start(  # noqa: PLR0913 - each says one thing about a run, by name
     environ = os.environ
     rank = rank_of(environ)
     if environ.get(SWITCH) == "off" or (rank != 0 and not all_ranks):
-        return SilentRun(str(name))
+        return SilentRun(name)
     try:
-        called = f"{name}-rank{rank}" if rank != 0 else str(name)
+        called = text_of(name, MAX_NAME)
+        called = f"{called[: MAX_NAME - 16]}-rank{rank}" if rank != 0 else called
         about = capture.job(environ)
         header = {
             "run": _run_id(called, about["job"]),
-            "name": called[:MAX_NAME] or "run",
+            "name": called.strip() or "run",
             "created_at": time.time(),
-            "folder": folder,
-            "labels": _labels(labels),
-            "project": project,
-            "description": str(description)[:MAX_TEXT],
-            "group": str(group)[:MAX_NAME] if group else None,
+            "folder": None if folder is None else text_of(folder, MAX_TEXT),
+            "labels": as_labels(labels) or [],
+            "project": None if project is None else text_of(project, MAX_NAME),
+            "description": "" if description is None else text_of(description, MAX_TEXT),
+            "group": text_of(group or "", MAX_NAME) or None,
             "parent": parent_id(parent),
             **about,
             "rank": rank,
@@ -82,8 +83,8 @@ def start(  # noqa: PLR0913 - each says one thing about a run, by name
         run.begin(hparams if hparams is not None else _hparams_of_job(environ))
         return run
     except Exception as error:
-        warn_once("start", f"run {name!r} could not be started, nothing is tracked: {error!r:.300}")
-        return SilentRun(str(name))
+        warn_once("start", f"run {brief(name)} could not be started, nothing is tracked: {error!r:.300}")
+        return SilentRun(name)
 
 
 def load(path: Union[str, Path], *, dir: Union[str, Path, None] = None) -> Run:
@@ -141,12 +142,6 @@ def _find(path: str, parent: str) -> str:
             if folder.endswith(path):
                 return folder
     raise FileNotFoundError(2, f"no run in this folder, and none with this id below {parent}", path)
-
-
-def _labels(labels: Any) -> list[str]:
-    if isinstance(labels, str):
-        return [labels]
-    return [str(label)[:MAX_NAME] for label in labels or ()][:100]
 
 
 def _hparams_of_job(environ: Mapping[str, str]) -> Optional[dict[str, Any]]:

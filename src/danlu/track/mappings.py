@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, Callable, Optional
 
-from danlu.track.values import as_mapping
+from danlu.track.values import MAX_KEY, as_mapping, brief, text_of
 from danlu.track.warn import warn_once
 
 Note = Callable[[dict[str, Any], list[str]], None]
@@ -15,16 +15,18 @@ Note = Callable[[dict[str, Any], list[str]], None]
 class Noted(MutableMapping[str, Any]):
     """A mapping that reports its changes. Mutating a value in place is not noticed: assign it again."""
 
-    def __init__(self, values: Optional[Mapping[str, Any]], note: Note) -> None:
-        self._values: dict[str, Any] = {str(name): value for name, value in (values or {}).items()}
+    def __init__(self, field: str, values: Optional[Mapping[str, Any]], *, note: Note) -> None:
+        self._field = field
+        self._values: dict[str, Any] = _named(values or {})
         self._note = note
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]
 
     def __setitem__(self, name: str, value: Any) -> None:
-        self._values[str(name)] = value
-        self._note({str(name): value}, [])
+        new = _named({name: value})
+        self._values.update(new)
+        self._note(new, [])
 
     def __delitem__(self, name: str) -> None:
         del self._values[name]
@@ -40,23 +42,35 @@ class Noted(MutableMapping[str, Any]):
         return repr(self._values)
 
     def update(self, *args: Any, **values: Any) -> None:
-        """Like `dict.update`, with one record for all items."""
-        new = {str(name): value for name, value in dict(*args, **values).items()}
+        """Like `dict.update`, with one record for all items; takes the same objects as `track.start`, too."""
+        new = _named({**(self._pairs(args[0]) if args else {}), **values})
         if new:
             self._values.update(new)
             self._note(new, [])
 
     def replace(self, values: Mapping[str, Any]) -> None:
         """Replace all items."""
-        new = {str(name): value for name, value in values.items()}
+        new = _named(values)
         gone = [name for name in self._values if name not in new]
         self._values = new
         self._note(new, gone)
+
+    def _pairs(self, given: Any) -> dict[Any, Any]:
+        if as_mapping(given) is None:
+            try:
+                return dict(given)  # pairs of key and value
+            except Exception:
+                pass
+        return taken(self._field, given)
+
+
+def _named(values: Mapping[Any, Any]) -> dict[str, Any]:
+    return {name if isinstance(name, str) else text_of(name, MAX_KEY): value for name, value in values.items()}
 
 
 def taken(field: str, values: Any) -> dict[str, Any]:
     """Convert a user's object to a mapping; warn once when it is not possible."""
     found = as_mapping(values)
     if found is None:
-        warn_once(field, f"{field} takes a mapping, a Namespace or a data class, not {values!r:.80}")
+        warn_once(field, f"{field} takes a mapping, a Namespace or a data class, not {brief(values)}")
     return found or {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 import threading
 import time
@@ -17,7 +18,18 @@ from danlu.track import ending, media, output
 from danlu.track.artifact import Artifact
 from danlu.track.mappings import Noted, taken
 from danlu.track.saying import SaysMore
-from danlu.track.values import MAX_NAME, plain_numbers, to_number, to_plain, to_step, type_word, without_type
+from danlu.track.values import (
+    MAX_NAME,
+    MAX_STEP,
+    brief,
+    plain_numbers,
+    text_of,
+    to_number,
+    to_plain,
+    to_step,
+    type_word,
+    without_type,
+)
 from danlu.track.warn import warn_once
 from danlu.track.writer import LATE_SECONDS, Rows, Writer
 
@@ -26,12 +38,14 @@ MAX_SERIES = 20_000
 MAX_NAMES = 4000
 """Maximum number of values per call. Their names, of up to 200 characters, must fit into one frame."""
 
+MAX_REASON = 2000
 OUTPUT_BYTES = 256 << 10
 """Maximum output per frame."""
 
 _ROOM = f"a value has at most 1 MiB, all values together {journal.MAX_MAPPING_BYTES >> 20} MiB"
 _NAN = math.nan
 _now = time.time
+_index = operator.index
 
 
 class _Declared(NamedTuple):
@@ -58,8 +72,8 @@ class Run(SaysMore):
         self._next_step = 0
         self._state: Optional[str] = None
         self._rooms: dict[str, journal.Room] = {}
-        self._hparams = Noted(None, lambda new, gone: self._set("hparams", new, gone))
-        self._summary = Noted(None, lambda new, gone: self._set("summary", new, gone))
+        self._hparams = Noted("hparams", None, note=lambda new, gone: self._set("hparams", new, gone))
+        self._summary = Noted("summary", None, note=lambda new, gone: self._set("summary", new, gone))
         self._labels: list[str] = list(header.get("labels") or ())
         self._description = str(header.get("description") or "")
         self._alerted: dict[str, float] = {}
@@ -93,7 +107,7 @@ class Run(SaysMore):
             declared = self._declared.get(key) or self._declare(key)
             now = _now()
             row = declared.struct.pack(step, now, _NAN if epoch is None else epoch, *plain_numbers(values.values()))
-            self._next_step = step + 1
+            self._next_step = _index(step) + 1  # a NumPy number could begin anew at its highest
             writer.pending.append((declared.rows, row))
             if not writer.is_scheduled:
                 writer.schedule(now)
@@ -114,7 +128,7 @@ class Run(SaysMore):
         """Continue training from this step: points logged from there on remain visible as an old branch."""
         at = to_step(step)
         if at is None:
-            warn_once("rewind", f"rewind({step!r}): a step is a whole number")
+            warn_once("rewind", f"rewind({brief(step)}): a step is a whole number")
             return
         self._branch += 1
         self._next_step = at
@@ -138,23 +152,6 @@ class Run(SaysMore):
     def summary(self, values: Mapping[str, Any]) -> None:
         self._summary.replace(taken("summary", values))
 
-    @property
-    def labels(self) -> list[str]:
-        return list(self._labels)
-
-    @labels.setter
-    def labels(self, labels: list[str]) -> None:
-        self._labels = [str(label) for label in ([labels] if isinstance(labels, str) else labels)]
-        self._add(journal.encode_value("labels", self._labels, time=_now()))
-
-    def total_steps(self, number: int) -> None:
-        """Set the step at which training will end; the server shows progress."""
-        steps = to_step(number)
-        if steps is None:
-            warn_once("total_steps", f"total_steps({number!r}): it is a whole number")
-            return
-        self._add(journal.encode_value("total_steps", steps, time=_now()))
-
     # lineage
 
     def mark_input(self, artifact: Artifact) -> None:
@@ -172,10 +169,11 @@ class Run(SaysMore):
         """`running`, or how it ended."""
         return self._state or "running"
 
-    def finish(self, state: str = "finished", reason: str = "") -> None:
-        """End the run as `finished`, `failed` or `stopped`. A second call does nothing."""
+    def finish(self, state: str = "finished", reason: Union[str, BaseException] = "") -> None:
+        """End the run as `finished`, `failed` or `stopped`. The reason is a text or an exception. Second calls do
+        nothing."""
         if state not in END_STATES:
-            warn_once("finish", f"finish({state!r}): known are {', '.join(END_STATES)}; taken as failed")
+            warn_once("finish", f"finish({brief(state)}): known are {', '.join(END_STATES)}; taken as failed")
             state = "failed"
         if self._state is not None:
             return
@@ -185,7 +183,9 @@ class Run(SaysMore):
         output.stop(self._output)
         ending.forget(self)
         try:
-            self._add(journal.encode_finish(state, time=_now(), reason=reason[:2000]))
+            told = ending.state_after(reason)[1] if isinstance(reason, BaseException) else reason
+            text = "" if told is None else text_of(told, MAX_REASON)
+            self._add(journal.encode_finish(state, time=_now(), reason=text))
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None  # log() fails on it, and warns
@@ -249,8 +249,8 @@ class Run(SaysMore):
     def go_on(self, hparams: Mapping[str, Any], summary: Mapping[str, Any], next_step: int) -> None:
         """Take over the values of an earlier process of the run; nothing is written."""
         self._rooms = {"hparams": journal.Room(to_plain(hparams)), "summary": journal.Room(to_plain(summary))}
-        self._hparams = Noted(hparams, lambda new, gone: self._set("hparams", new, gone))
-        self._summary = Noted(summary, lambda new, gone: self._set("summary", new, gone))
+        self._hparams = Noted("hparams", hparams, note=lambda new, gone: self._set("hparams", new, gone))
+        self._summary = Noted("summary", summary, note=lambda new, gone: self._set("summary", new, gone))
         self._next_step = next_step
 
     def after_fork(self) -> None:
@@ -266,7 +266,7 @@ class Run(SaysMore):
             if kind == "output":
                 self._made.append(artifact)
         except Exception as error:
-            warn_once(f"mark {kind}", f"mark_{kind}({artifact!r:.100}) could not be kept: {error!r:.300}")
+            warn_once(f"mark {kind}", f"mark_{kind}({brief(artifact)}) could not be kept: {error!r:.300}")
 
     def _declare(self, key: tuple[Any, ...]) -> _Declared:
         """Write the frame of a layout once."""
@@ -276,7 +276,7 @@ class Run(SaysMore):
                 return known
             if len(self._declared) >= MAX_SERIES:
                 raise ValueError(f"more than {MAX_SERIES} sets of metric names; is a name made from a number?")
-            names = tuple(str(name)[:MAX_NAME] for name in key[1:])
+            names = tuple(text_of(name, MAX_NAME) for name in key[1:])
             if len(names) > MAX_NAMES:
                 raise ValueError(f"{len(names)} values in one call; {MAX_NAMES} are the most")
             layout = Layout(len(self._declared) + 1, type_word(key[0]), names)
@@ -294,14 +294,21 @@ class Run(SaysMore):
             about = {
                 "kind": kind,
                 "type": type_word(type),
-                "name": str(name)[:MAX_NAME],
-                "step": max(0, self._next_step - 1) if step is None else to_step(step),
+                "name": text_of(name, MAX_NAME),
+                "step": max(0, self._next_step - 1) if step is None else self._step_of(step),
                 "time": _now() if time is None else time,
             }
             # the parts of one medium must be contiguous, whatever other threads write
             self._add(b"".join(media.FRAMES[kind](about, value)))
         except Exception as error:
-            warn_once(f"{kind} {name}", f"log_{kind}({name!r}) could not be kept: {error!r:.300}")
+            warn_once(f"{kind} {brief(name)}", f"log_{kind}({brief(name)}) could not be kept: {error!r:.300}")
+
+    def _step_of(self, given: Any) -> int:
+        """Return a step that the user gave, or the next one, with a warning."""
+        step = to_step(given)
+        if step is None:
+            warn_once("step", f"step is {brief(given)}, which is no whole number; the next one is used")
+        return min(self._next_step, MAX_STEP) if step is None else step
 
     def _log_slowly(
         self,
@@ -322,13 +329,12 @@ class Run(SaysMore):
             if isinstance(type, Mapping):
                 type, metrics, step = without_type(type, metrics, step=step)
             if not isinstance(metrics, Mapping):
-                warn_once("metrics", f"log() takes a mapping of names to numbers, not {metrics!r:.80}; nothing is kept")
+                warn_once(
+                    "metrics", f"log() takes a mapping of names to numbers, not {brief(metrics)}; nothing is kept"
+                )
                 return
             kept = self._numbers_of(metrics)
-            at = to_step(step) if step is not None else self._next_step
-            if at is None:
-                warn_once("step", f"log(): step is {step!r:.80}, which is no whole number; the next one is used")
-                at = self._next_step
+            at = min(self._next_step, MAX_STEP) if step is None else self._step_of(step)
             during = to_number(epoch) if epoch is not None else None
             if not kept:
                 return
@@ -346,9 +352,10 @@ class Run(SaysMore):
         for name, value in metrics.items():
             number = to_number(value)
             if number is None:
-                warn_once(f"value {name}", f"log(): {name!r} is {value!r:.80}, which is no number; it is left out")
+                shown = brief(name)
+                warn_once(f"value {shown}", f"log(): {shown} is {brief(value)}, which is no number; it is left out")
             else:
-                kept[str(name)] = number
+                kept[text_of(name, MAX_NAME)] = number
         return kept
 
     def _set(self, field: str, new: Mapping[str, Any], gone: list[str]) -> None:
@@ -374,8 +381,8 @@ class Run(SaysMore):
 class SilentRun(Run):
     """A run that writes nothing: on ranks other than 0, and when tracking is off."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__({"run": "run-silent", "name": name}, os.devnull, None)
+    def __init__(self, name: object) -> None:
+        super().__init__({"run": "run-silent", "name": text_of(name, MAX_NAME)}, os.devnull, None)
 
     def log(self, *_: Any, **__: Any) -> None:
         """Do nothing."""

@@ -1,4 +1,4 @@
-"""Alerts, axes and notes of a run."""
+"""Alerts, axes, labels and notes of a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Optional
 from danlu import journal
 from danlu.track.folders import RUN_ID
 from danlu.track.media.calls import LogsMedia
-from danlu.track.values import MAX_NAME, MAX_TEXT
+from danlu.track.values import MAX_NAME, MAX_TEXT, as_labels, brief, text_of, to_number, to_step
 from danlu.track.warn import warn_once
 
 LEVELS = ("info", "warning", "error")
@@ -21,9 +21,10 @@ MAX_TITLES = 1000
 
 
 class SaysMore(LogsMedia):
-    """Methods for alerts and notes; `Run` records them."""
+    """Methods for alerts, labels and notes; `Run` records them."""
 
     _description: str
+    _labels: list[str]
     _alerted: dict[str, float]
 
     @abstractmethod
@@ -39,24 +40,25 @@ class SaysMore(LogsMedia):
         others are only shown on the run's page.
         """
         if level not in LEVELS:
-            warn_once("alert level", f"alert(): level is one of {', '.join(LEVELS)}, not {level!r:.80}; taken as info")
+            warn_once("alert level", f"alert(): level is one of {', '.join(LEVELS)}, not {brief(level)}; taken as info")
             level = "info"
-        now, called = time.monotonic(), str(title).strip()[:MAX_NAME] or "alert"
-        if now - self._alerted.get(called, -wait_seconds) < wait_seconds:
+        now, called = time.monotonic(), text_of(title, MAX_NAME).strip() or "alert"
+        wait = to_number(wait_seconds)
+        if called in self._alerted and now - self._alerted[called] < (WAIT_SECONDS if wait is None else wait):
             return
         if len(self._alerted) >= MAX_TITLES:
             self._alerted.clear()
         self._alerted[called] = now
-        self.add_media("alert", called, step=None, type="alert", value=(str(text)[:MAX_TEXT], level))
+        self.add_media("alert", called, step=None, type="alert", value=(text_of(text, MAX_TEXT), level))
 
     def define_axis(self, metric: str, axis: str) -> None:
         """Set the X axis of a metric to another metric: `define_axis("val/*", "train/samples")`.
 
         A value is shown at the last value of `axis` up to its step. A trailing `*` matches any suffix.
         """
-        names = [str(metric).strip(), str(axis).strip()]
+        names = [text_of(name, MAX_NAME + 1).strip() for name in (metric, axis)]
         if not all(names) or any(len(name) > MAX_NAME for name in names) or "*" in names[1]:
-            warn_once("axis", f"define_axis({metric!r:.80}, {axis!r:.80}): expected the names of two metrics")
+            warn_once("axis", f"define_axis({brief(metric)}, {brief(axis)}): expected the names of two metrics")
             return
         self._set("axes", {_with_type(names[0]): _with_type(names[1])}, [])
 
@@ -67,8 +69,28 @@ class SaysMore(LogsMedia):
 
     @description.setter
     def description(self, text: str) -> None:
-        self._description = str(text)[:MAX_TEXT]
+        self._description = "" if text is None else text_of(text, MAX_TEXT)
         self._add(journal.encode_value("description", self._description, time=time.time()))
+
+    @property
+    def labels(self) -> list[str]:
+        return list(self._labels)
+
+    @labels.setter
+    def labels(self, labels: list[str]) -> None:
+        found = as_labels(labels)
+        if found is None:
+            return
+        self._labels = found
+        self._add(journal.encode_value("labels", self._labels, time=time.time()))
+
+    def total_steps(self, number: int) -> None:
+        """Set the step at which training will end; the server shows progress."""
+        steps = to_step(number)
+        if steps is None:
+            warn_once("total_steps", f"total_steps({brief(number)}): it is a whole number")
+            return
+        self._add(journal.encode_value("total_steps", steps, time=time.time()))
 
 
 def parent_id(parent: Any) -> Optional[str]:
@@ -79,7 +101,7 @@ def parent_id(parent: Any) -> Optional[str]:
     if found == "run-silent":
         return None
     if not isinstance(found, str) or not RUN_ID.fullmatch(found):
-        warn_once("parent", f"start(): parent is a run or its id, not {parent!r:.80}; it is left out")
+        warn_once("parent", f"start(): parent is a run or its id, not {brief(parent)}; it is left out")
         return None
     return found
 

@@ -4,22 +4,58 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Collection, Iterable, Mapping
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from types import SimpleNamespace
 from typing import Any, Optional, Union
 
 from danlu.journal.words import TYPES
+from danlu.track.warn import warn_once
 
 _PLAIN = frozenset({float, int, bool})
 MAX_NAME = 200
 MAX_TEXT = 16_384
 MAX_KEY = 1000
 MAX_DEPTH = 32
+MAX_VALUES = 1 << 19
+"""Maximum number of values in one: more do not fit into 1 MiB of JSON. Lists that share lists may stand for more."""
+
+MAX_INTEGER_BITS = 14_000
+"""Python refuses to write longer integers in decimal digits."""
+
+MAX_STEP = (1 << 63) - 1
+MAX_LABELS = 100
 
 
 def type_word(text: object) -> str:
     """Normalize a type: `validation` becomes `val`. Words that the user chose stay as they are."""
-    word = str(text).strip()[:MAX_NAME] or "train"
+    word = text_of(text, MAX_NAME).strip() or "train"
     return TYPES.get(word.lower(), word)
+
+
+def text_of(value: object, most: int) -> str:
+    """Return the beginning of a text, which servers can store: without halves of surrogate pairs, as file names may
+    have them, and without NUL."""
+    text = _shown(value)[:most].replace("\0", "")
+    return text.encode("utf-8", "replace").decode()
+
+
+def brief(value: object, most: int = 80) -> str:
+    """Return the beginning of `repr`, for warnings."""
+    try:
+        return repr(value)[:most]
+    except Exception as error:
+        return f"<{type(value).__name__}: {type(error).__name__}>"
+
+
+def as_labels(value: object) -> Optional[list[str]]:
+    """Return labels from a text, or anything that has several; None, with a warning, for others."""
+    given: Any = [value] if isinstance(value, str) else () if value is None else value
+    try:
+        return [text_of(label, MAX_NAME) for label in list(given)[:MAX_LABELS]]
+    except Exception:  # not iterable; a foreign object may raise anything
+        warn_once("labels", f"labels are a list of texts, not {brief(value)}")
+        return None
 
 
 def to_number(value: Any) -> Optional[float]:
@@ -28,11 +64,11 @@ def to_number(value: Any) -> Optional[float]:
         return None  # float("1") would work, but text as a metric is a mistake
     try:
         return float(detached(value))
-    except (TypeError, ValueError, OverflowError, RuntimeError):
+    except Exception:  # a foreign object may raise anything, also a warning that is an error
         pass
     try:
         return float(value.item())
-    except (AttributeError, TypeError, ValueError, OverflowError, RuntimeError):
+    except Exception:
         return None
 
 
@@ -49,8 +85,8 @@ def plain_numbers(values: Collection[Any]) -> Iterable[Any]:
 def as_mapping(value: Any) -> Optional[dict[str, Any]]:
     """Return the fields of an object that holds hyperparameters; None when it has none.
 
-    Mappings, `argparse.Namespace`, data classes, named tuples, pydantic models, absl's flags, any object with
-    attributes.
+    Mappings, `argparse.Namespace`, data classes, attrs, named tuples, pydantic models, absl's flags, any object with
+    attributes or slots.
     """
     try:
         if isinstance(value, Mapping):
@@ -59,8 +95,9 @@ def as_mapping(value: Any) -> Optional[dict[str, Any]]:
             method = getattr(value, name, None)
             if callable(method) and not isinstance(value, type):
                 return dict(method())
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        names = _field_names(value)
+        if names:
+            return {name: getattr(value, name) for name in names if hasattr(value, name)}
         if hasattr(value, "items") and hasattr(value, "keys"):
             return dict(value.items())
         return None if isinstance(value, type) else {k: v for k, v in vars(value).items() if not k.startswith("_")}
@@ -68,12 +105,33 @@ def as_mapping(value: Any) -> Optional[dict[str, Any]]:
         return None
 
 
+def _field_names(value: Any) -> list[str]:
+    """Return the fields of a data class, of attrs, or of a class with slots only."""
+    kind = type(value)
+    if isinstance(value, type):
+        return []
+    if dataclasses.is_dataclass(value):
+        return [field.name for field in dataclasses.fields(value)]
+    attributes = getattr(kind, "__attrs_attrs__", None)
+    if attributes is not None:
+        return [attribute.name for attribute in attributes]
+    if hasattr(value, "__dict__") or isinstance(value, (str, bytes, int, float, Sequence, Set)):
+        return []
+    slots = (vars(one).get("__slots__", ()) for one in reversed(kind.__mro__))
+    names = (name for one in slots for name in ((one,) if isinstance(one, str) else one))
+    return [name for name in names if not name.startswith("_")]
+
+
 def _has_fields(value: Any) -> bool:
     """Whether an object consists of fields; any other is better shown as text."""
+    if isinstance(value, type):
+        return False
+    argparse = sys.modules.get("argparse")
     return (
-        isinstance(value, Mapping)
-        or type(value).__module__ == "argparse"
-        or (dataclasses.is_dataclass(value) and not isinstance(value, type))
+        isinstance(value, (Mapping, SimpleNamespace))
+        or (argparse is not None and isinstance(value, argparse.Namespace))
+        or dataclasses.is_dataclass(value)
+        or hasattr(type(value), "__attrs_attrs__")
         or callable(getattr(type(value), "model_dump", None))
         or (isinstance(value, tuple) and hasattr(value, "_asdict"))
     )
@@ -81,33 +139,91 @@ def _has_fields(value: Any) -> bool:
 
 def to_step(value: Any) -> Optional[int]:
     number = value if isinstance(value, int) else to_number(value)
-    if number is None or not math.isfinite(number):
+    if number is None or (isinstance(number, float) and not math.isfinite(number)):
         return None
     step = int(number)
-    return step if -(1 << 63) <= step < 1 << 63 else None
+    return step if -MAX_STEP - 1 <= step <= MAX_STEP else None
 
 
-def to_plain(value: Any, depth: int = 0) -> Any:
-    """Convert a value to JSON types; unsupported ones become text."""
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, (int, float)):
-        return _finite(value)
-    mapping = as_mapping(value) if depth < MAX_DEPTH and _has_fields(value) else None
-    if mapping is not None:
-        return {str(key)[:MAX_KEY]: to_plain(inner, depth + 1) for key, inner in mapping.items()}
-    if depth < MAX_DEPTH and isinstance(value, (list, tuple, set, frozenset)):
-        return [to_plain(inner, depth + 1) for inner in value]
-    number = _scalar(value)
-    return _shown(value) if number is None else to_plain(number, depth)
+def to_plain(value: Any) -> Any:
+    """Convert a value to JSON types; unsupported ones become text, and so do those of more than MAX_VALUES values."""
+    found = as_mapping(value) if _has_fields(value) else None
+    if found is None:
+        return _Plain().of(value, 0)
+    return {_key(key): _Plain().of(inner, 1) for key, inner in found.items()}
+
+
+class _TooMany(ValueError):
+    pass
+
+
+class _Plain:
+    """Converts one value. Its lists may contain themselves, or each other."""
+
+    def __init__(self) -> None:
+        self._left = MAX_VALUES
+        self._around: set[int] = set()
+
+    def of(self, value: Any, depth: int) -> Any:
+        try:
+            return self._of(value, depth)
+        except _TooMany:
+            return f"<{type(value).__name__} of more than {MAX_VALUES} values>"
+
+    def _of(self, value: Any, depth: int) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise _TooMany
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            return str.__str__(value)  # the text of a member of an Enum of texts, not its name
+        if isinstance(value, (int, float)):
+            return _finite(value)
+        if id(value) in self._around:
+            return f"<this {type(value).__name__} again>"
+        self._around.add(id(value))
+        try:
+            return self._inside(value, depth)
+        finally:
+            self._around.discard(id(value))
+
+    def _inside(self, value: Any, depth: int) -> Any:
+        if _has_fields(value):
+            found = as_mapping(value) if depth < MAX_DEPTH else None
+            if found is not None:
+                return {_key(key): self._of(inner, depth + 1) for key, inner in found.items()}
+        elif _is_list(value):
+            if depth >= MAX_DEPTH:  # its text may be as long as what it stands for
+                return f"<{type(value).__name__}>"
+            return [self._of(inner, depth + 1) for inner in _in_order(value)]
+        number = _scalar(value)
+        return _shown(value)[:MAX_TEXT] if number is None else self._of(number, depth)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (Sequence, Set)) and not isinstance(value, (bytes, bytearray, memoryview, range))
+
+
+def _in_order(value: Any) -> Iterator[Any]:
+    """Yield the items; those of a set in an order that is the same in every process."""
+    if isinstance(value, Set):
+        try:
+            value = sorted(value)
+        except Exception:  # of several types
+            value = sorted(value, key=brief)
+    return iter(value)
+
+
+def _key(key: Any) -> str:
+    return (str.__str__(key) if isinstance(key, str) else _shown(key))[:MAX_KEY]
 
 
 def _finite(value: Union[int, float]) -> Union[int, float, str]:
     """Convert subclasses of NumPy and others to plain numbers; NaN and infinity to text, which JSON can represent."""
     if isinstance(value, int):
-        return int(value)
+        number = int(value)
+        return number if number.bit_length() <= MAX_INTEGER_BITS else hex(number)[:MAX_TEXT]
     return float(value) if math.isfinite(value) else str(float(value))
 
 
@@ -120,9 +236,9 @@ def _scalar(value: Any) -> Any:
     return found if isinstance(found, (bool, int, float, str)) else None
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     try:
-        return str(value)[:MAX_TEXT]
+        return str(value)
     except Exception as error:
         return f"<{type(value).__name__}: {type(error).__name__}>"
 
@@ -130,5 +246,5 @@ def _shown(value: Any) -> str:
 def without_type(first: Any, second: Any, *, step: Any) -> tuple[str, Any, Any]:
     """Return type, values and step of `log({...}, step=i)` and `log({...}, i)`, which omit the type."""
     if not isinstance(first, Mapping):
-        return str(first), second, step
+        return text_of(first, MAX_NAME), second, step
     return "train", first, second if step is None else step

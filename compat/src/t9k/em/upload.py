@@ -178,7 +178,7 @@ def _write_new(run: Path, header: dict[str, Any], found: files.Loaded) -> None:
     # derived from the content: a copy of the folder elsewhere gives the same journal, so nothing is stored twice
     journal_id = hashlib.sha256(body).hexdigest()[:32]
     _put(kept / f"{journal_id}.journal", journal.file_header(journal_id) + body)
-    _put(state_path, json.dumps(to_plain(new)).encode())
+    _put(state_path, json.dumps(new).encode())
 
 
 def _state_of(path: Path) -> dict[str, Any]:

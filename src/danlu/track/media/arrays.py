@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import struct
 import sys
 import zlib
@@ -94,10 +93,9 @@ def gif(frames: Any, fps: float) -> bytes:
 
 
 def _byte(value: float, is_share: bool) -> int:
-    """Convert to 0..255: floats are fractions of 1. Values outside the range are clipped."""
-    if math.isnan(value):
-        return 0
-    return max(0, min(255, round(value * 255) if is_share else int(value)))
+    """Convert to 0..255: floats are fractions of 1. Values outside the range are clipped, and NaN is 0."""
+    number = value * 255 if is_share else value
+    return (255 if number >= 255 else round(number) if is_share else int(number)) if number > 0 else 0
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Optional
 
 from danlu.track.media import frames
+from danlu.track.values import brief
 from danlu.track.warn import warn_once
 
 
@@ -117,4 +118,4 @@ class LogsMedia(ABC):
         try:
             self.add_media("histogram", name, step=step, type=type, value=frames.count(values, bins))
         except Exception as error:
-            warn_once(f"histogram {name}", f"log_histogram({name!r}) could not be kept: {error!r:.300}")
+            warn_once(f"histogram {brief(name)}", f"log_histogram({brief(name)}) could not be kept: {error!r:.300}")

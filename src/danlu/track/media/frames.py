@@ -24,6 +24,9 @@ MAX_BINS = 1024
 MAX_ROWS = 10_000
 MAX_IMAGES = 100
 MAX_HTML_BYTES = 8 << 20
+MAX_CHANNELS = 8
+_FULL_SCALES = {"int16": 1 << 15, "int32": 1 << 31}
+"""Samples of integers, as WAV files are read."""
 
 
 class Counted(NamedTuple):
@@ -52,7 +55,8 @@ def audio(about: Mapping[str, Any], value: tuple[Any, int]) -> Iterator[bytes]:
     sound, sample_rate = value
     data = _file_bytes(sound)
     if data is None:
-        data = wav(nested(sound), sample_rate)
+        scale = _FULL_SCALES.get(str(getattr(sound, "dtype", "")).rpartition(".")[2], 1)
+        data = wav(nested(sound), sample_rate, full_scale=scale)
     return _file_frames(about, data, "audio", "WAV, MP3, FLAC or Ogg")
 
 
@@ -69,7 +73,7 @@ def video(about: Mapping[str, Any], value: tuple[Any, float]) -> Iterator[bytes]
 
 def images(about: Mapping[str, Any], value: tuple[Any, Optional[Sequence[Any]]]) -> Iterator[bytes]:
     """Encode several related images with captions."""
-    given, captions = list(value[0]), [str(caption)[:200] for caption in value[1] or ()]
+    given, captions = list(value[0]), ["" if one is None else str(one)[:200] for one in _listed(value[1])]
     if len(given) > MAX_IMAGES:
         raise ValueError(f"it has {len(given)} images; {MAX_IMAGES} are the most")
     found = []
@@ -152,19 +156,21 @@ FRAMES: dict[str, Callable[[Mapping[str, Any], Any], Iterator[bytes]]] = {
 }
 
 
-def wav(samples: Any, sample_rate: int) -> bytes:
-    """Encode 16-bit WAV: a list of numbers from -1 to 1, or one such list per channel."""
+def wav(samples: Any, sample_rate: int, *, full_scale: int = 1) -> bytes:
+    """Encode 16-bit WAV: a list of numbers from `-full_scale` to `full_scale`, or a list per channel or per frame."""
     if not isinstance(samples, list) or not samples:
         raise ValueError("a sound is a file, or an array of samples from -1 to 1, or one such array per channel")
     channels = samples if isinstance(samples[0], list) else [samples]
-    if len({len(channel) for channel in channels}) != 1 or len(channels) > 8:
+    if len(channels) > MAX_CHANNELS >= len(channels[0]) >= 1:
+        channels = [list(channel) for channel in zip(*channels)]  # frames of all channels, as soundfile reads them
+    if len({len(channel) for channel in channels}) != 1 or len(channels) > MAX_CHANNELS:
         raise ValueError("expected 1 to 8 channels of the same length")
     buffer = io.BytesIO()
     with wave.open(buffer, "wb") as file:
         file.setnchannels(len(channels))
         file.setsampwidth(2)
         file.setframerate(int(sample_rate))
-        frames = (_sample(value) for frame in zip(*channels) for value in frame)
+        frames = (_sample(value / full_scale) for frame in zip(*channels) for value in frame)
         file.writeframes(b"".join(struct.pack("<h", value) for value in frames))
     return buffer.getvalue()
 
@@ -184,8 +190,11 @@ def count(values: Any, bins: int) -> Counted:
         return Counted([0.0, 1.0], [0])
     bins = max(1, min(int(bins), MAX_BINS))
     low, high = (float(finite.min()), float(finite.max())) if array is not None else (min(finite), max(finite))
-    if low == high:
-        low, high = low - 0.5, high + 0.5
+    if math.isinf(high - low):
+        smaller = count(finite / 4 if array is not None else [value / 4 for value in finite], bins)
+        return Counted([edge * 4 for edge in smaller.edges], smaller.counts)
+    if (high - low) / bins == 0:
+        low, high = low - max(0.5, abs(low) * 1e-6), high + max(0.5, abs(high) * 1e-6)
     width = (high - low) / bins
     if array is not None:
         places = ((finite - low) / width).astype(int).clip(0, bins - 1)
@@ -242,8 +251,13 @@ def _image_bytes(value: Any) -> bytes:
     return array_png(nested(value))
 
 
+def _listed(values: Any) -> list[Any]:
+    """Return the items of a list, an array or a tensor; of none for None."""
+    return [] if values is None else list(nested(values))
+
+
 def _sample(value: float) -> int:
-    return 0 if math.isnan(value) else max(-32768, min(32767, round(value * 32767)))
+    return 0 if math.isnan(value) else round(max(-1.0, min(1.0, value)) * 32767)
 
 
 def _cell(value: Any) -> Any:

@@ -62,7 +62,7 @@ def _per_class(
     if len(true) != len(rows) or not rows:
         raise ValueError(f"expected a score for every true label, got {len(rows)} for {len(true)}")
     if not isinstance(rows[0], (list, tuple)):
-        return [("", [bool(one) for one in true], [float(one) for one in rows])]
+        return [("", _positive(true), [float(one) for one in rows])]
     number = len(rows[0])
     if any(len(row) != number for row in rows):
         raise ValueError(f"expected {number} scores in every row")
@@ -75,6 +75,15 @@ def _per_class(
         (str(label), [one in (label, at) for one in true], [float(row[at]) for row in rows])
         for at, label in enumerate(known)
     ]
+
+
+def _positive(truth: list[Any]) -> list[bool]:
+    """Return which true labels are of the positive class, 1. The others are 0, or -1."""
+    wrong = next((one for one in truth if one not in (-1, 0, 1)), None)
+    if wrong is not None or {-1, 0} <= {*truth}:
+        shown = "-1, 0" if wrong is None else f"{wrong!r:.80}"
+        raise ValueError(f"expected 0 and 1, or -1 and 1, as true labels, got {shown}")
+    return [one == 1 for one in truth]
 
 
 def _counted(truth: list[bool], scores: list[float]) -> list[tuple[int, int]]:
