@@ -10,7 +10,8 @@ import pytest
 from sqlalchemy import select, text
 from tests.support.cases import Case
 from tests.support.rights import API, expected, path_of
-from tests.support.rules import RULES, SSH_KEY
+from tests.support.rule_lines import SSH_KEY
+from tests.support.rules import RULES
 from tests.support.scene import PASSWORD, PEOPLE, Scene, make_scene
 from tests.support.world import Api, World
 

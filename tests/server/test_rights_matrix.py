@@ -1,6 +1,6 @@
 """Who may do what: every route of the app, for everybody, on things of their own, of others and of nobody.
 
-The routes come from the app, so a new one fails here until `tests/support/rules.py` has a rule for it.
+The routes come from the app, so a new one fails here until `tests/support/rules_of_*.py` have a rule for it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,11 @@ from pathlib import Path
 import pytest
 from tests.support.cases import Case, batch_of, job_of
 from tests.support.rights import API, PAGES, Rule, expected, path_of
-from tests.support.rules import CHANGE_JOB, OPEN, RULES
+from tests.support.rule_lines import CHANGE_JOB, OPEN
+from tests.support.rules import RULES
+from tests.support.rules_of_data import DATA_RULES
+from tests.support.rules_of_jobs import JOB_RULES
+from tests.support.rules_of_people import PEOPLE_RULES
 from tests.support.scene import NOBODIES, PEOPLE, Scene, make_scene
 
 
@@ -33,6 +37,10 @@ def test_every_route_has_a_rule_and_every_rule_a_route(scene: Scene) -> None:
     ruled = {(method, f"{API}{path}") for method, path in RULES}
     assert sorted(routes - ruled) == [], "a route needs a rule here: who may call it on whose things"
     assert sorted(ruled - routes) == []
+
+
+def test_a_route_is_in_one_part_of_the_table() -> None:
+    assert len(RULES) == len(JOB_RULES) + len(DATA_RULES) + len(PEOPLE_RULES)
 
 
 @pytest.mark.parametrize(("method", "path"), sorted(RULES), ids=str)
