@@ -54,13 +54,25 @@ def main() -> None:
     found["version"] = client.get_model_version_by_alias("net", "champion").version
     fetched = mlflow.artifacts.download_artifacts("models:/net@champion")
     found["model file"] = Path(fetched, "MLmodel").read_text()
-    try:
-        client.search_traces([experiment_id])
-    except mlflow.exceptions.MlflowException as error:
-        found["traces"] = error.error_code
+    found["trace"] = traced(client, experiment_id)
     client.delete_experiment(experiment_id)
     found["deleted"] = [one.name for one in client.search_experiments(view_type=mlflow.entities.ViewType.DELETED_ONLY)]
     json.dump(found, sys.stdout)
+
+
+def traced(client: Any, experiment_id: str) -> list[Any]:
+    """Log a trace, find it, tag it and delete it."""
+    with mlflow.start_span("predict") as span:
+        span.set_inputs({"x": 1})
+        with mlflow.start_span("look up"):
+            pass
+    mlflow.flush_trace_async_logging()
+    client.set_trace_tag(span.trace_id, "team", "vision")
+    [trace] = client.search_traces(locations=[experiment_id], filter_string="tags.team = 'vision'")
+    is_same = client.get_trace(span.trace_id).info.trace_id == trace.info.trace_id == span.trace_id
+    names = [one.name for one in trace.data.spans]
+    num_deleted = client.delete_traces(experiment_id, trace_ids=[span.trace_id])
+    return [is_same, names, trace.info.state.value, num_deleted, len(client.search_traces(locations=[experiment_id]))]
 
 
 main()

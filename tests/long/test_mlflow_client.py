@@ -36,6 +36,6 @@ def test_a_journey_with_mlflows_own_client(tmp_path: Path) -> None:
         "children": True,
         "version": "1",
         "model file": "flavors: {}\n",
-        "traces": "ENDPOINT_NOT_FOUND",
+        "trace": [True, ["predict", "look up"], "OK", 1, 0],
         "deleted": ["vision/base"],
     }

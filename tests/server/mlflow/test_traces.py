@@ -9,7 +9,8 @@ from typing import Any
 import httpx
 import pytest
 from tests.server.mlflow.conftest import Door, told
-from tests.support.world import Api, World
+from tests.support.databases import KINDS, Databases
+from tests.support.world import Api, World, make_world
 
 from danlu.auth.identity import Role
 from danlu.store.sql.mlflow_trace_tables import TraceRow, TraceTextRow
@@ -41,6 +42,16 @@ def spans_of(door: Door, trace: str) -> httpx.Response:
 
 def send_spans(door: Door, trace: str, data: bytes = b'{"spans": []}') -> int:
     return door.http.put(f"/mlflow-artifacts/artifacts/traces/{trace}/traces.json", content=data).status_code
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("traces")
+    postgres = request.getfixturevalue("postgres") if request.param == "postgresql" else None
+    databases = Databases(str(request.param), folder, postgres)
+    with make_world(folder / "data", database_url=databases.url()) as made:
+        yield made
+    databases.drop()
 
 
 @pytest.fixture
@@ -157,9 +168,9 @@ class TestDeleting:
         owner = world.add_user("short", "short", Role.OWNER)
         inside = Door(url, world.api_key(owner), "short")
         trace = begin(inside, tags=pairs(a="1"))
-        with Api(url, world.api_key()) as api:
-            assert api("DELETE", "/projects/short").status_code == 204
         inside.http.close()
+        with Api(url, world.api_key()) as api:
+            assert [api("DELETE", path).status_code for path in ("/buckets/short", "/projects/short")] == [204, 204]
         with world.database.reading() as session:
             assert session.query(TraceRow).filter_by(id=trace).count() == 0
 
