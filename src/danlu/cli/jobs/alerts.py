@@ -6,6 +6,7 @@ from typing import Optional
 
 import typer
 
+from danlu.cli.language import sentence
 from danlu.cli.options import AsJson
 from danlu.cli.terminal import echo, echo_block, echo_json
 
@@ -35,7 +36,13 @@ def alerts(
         echo_json(found)
         return
     rows = [
-        (one.job or "platform", one.kind.value, age(one.opened_at), "over" if one.closed_at else "open", one.message)
+        (
+            one.job or "platform",
+            one.kind.value,
+            age(one.opened_at),
+            "over" if one.closed_at else "open",
+            sentence(one.message),
+        )
         for one in found
     ]
     echo_block(table(("JOB", "KIND", "SINCE", "STATE", "WHAT"), rows))

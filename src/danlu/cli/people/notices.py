@@ -8,6 +8,7 @@ from typing import Optional
 import typer
 
 from danlu.cli import CONTEXT
+from danlu.cli.language import sentence
 from danlu.cli.options import AsJson
 from danlu.cli.terminal import echo, echo_block, echo_json
 
@@ -42,7 +43,8 @@ def ls(limit: int = typer.Option(20, min=1, help="At most so many."), as_json: A
             age(one.at),
             one.kind.value,
             one.job_name or "platform",
-            one.message,
+            # what a script said stays as it is, however much it reads like ours
+            one.message if one.kind.value == "run.alert" else sentence(one.message),
         )
         for one in found
     ]
