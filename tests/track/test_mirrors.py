@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from importlib import import_module
 from importlib.machinery import ModuleSpec
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy
 import pytest
 import torch
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from torch.utils.tensorboard import SummaryWriter
@@ -88,6 +90,40 @@ def test_writers_of_one_folder_are_one_run_and_exceptions_stay(tmp_path: Path) -
     assert read_run(folder).header["name"] == "mnist"
     assert read_run(folder).state == "finished"
     assert logged(folder) == {("train", "loss"): [(1, 0.5)], ("val", "loss"): [(1, 0.5)]}
+
+
+def test_writers_of_several_folders_are_runs_of_their_own_unless_the_script_has_one(tmp_path: Path) -> None:
+    with track.mirror_tensorboard():
+        writers = [SummaryWriter(str(tmp_path / "lr" / name)) for name in ("0.1", "0.2")]
+        for step in (1, 2):
+            for number, writer in enumerate(writers):
+                writer.add_scalar("loss", number, step)
+        with track.start("mine") as mine:
+            for writer in writers:
+                writer.add_scalar("loss", 7, 3)
+        for writer in writers:
+            writer.close()
+    points = {read_run(folder).header["name"]: logged(folder)[("train", "loss")] for folder in find_runs(".danlu")}
+    assert points == {"0.1": [(1, 0), (2, 0)], "0.2": [(1, 1), (2, 1)], "mine": [(3, 7), (3, 7)]}
+    assert mine.state == "finished"
+
+
+class Unreadable(BaseEstimator):  # type: ignore[misc]
+    def get_params(self, deep: bool = True) -> dict[str, object]:
+        raise RuntimeError("no parameters")
+
+    def fit(self, data: object) -> Unreadable:
+        return self
+
+
+def test_a_fit_whose_parameters_cannot_be_read_took_as_long_as_it_took() -> None:
+    began = time.perf_counter()
+    with track.autolog(frameworks=["sklearn"]):
+        Unreadable().fit([[1.0]])
+    elapsed = time.perf_counter() - began
+    (folder,) = find_runs(".danlu")
+    ((_, seconds),) = logged(folder)[("train", "Unreadable/fit_seconds")]
+    assert 0 <= seconds <= elapsed
 
 
 def test_a_listener_that_breaks_is_one_warning(

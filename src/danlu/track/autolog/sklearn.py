@@ -91,14 +91,15 @@ class _Listener:
         name = type(owner).__name__
         call.notes["is_own"] = self._target.there is None
         run = call.notes["run"] = self._target.run(name)
+        call.notes["began"] = time.perf_counter()  # also if the parameters of somebody's own class cannot be read
         run.hparams[name] = {key: _brief(value) for key, value in owner.get_params(deep=True).items()}
         call.notes["began"] = time.perf_counter()
 
     def after(self, call: Call) -> None:
-        seconds = time.perf_counter() - call.notes.get("began", 0.0)
+        now = time.perf_counter()
         try:
-            if "run" in call.notes:
-                self._tell(call, seconds)
+            if "began" in call.notes:
+                self._tell(call, now - call.notes["began"])
         finally:
             busy.give_back(call)
             if call.notes.get("is_own"):

@@ -14,7 +14,9 @@ class Target:
 
     def __init__(self, run: Optional[Run]) -> None:
         self._given = run
-        self._own: Optional[Run] = None
+        self._own: dict[str, Run] = {}
+        """Runs that were started here, by what they are for."""
+
         self._process = os.getpid()
 
     @property
@@ -24,19 +26,23 @@ class Target:
             return self._given
         return ending.newest()
 
-    def run(self, name: str, **about: Any) -> Run:
-        """Return the run; start one of this name if there is none. In a forked child it is silent, like every run."""
+    def run(self, name: str, *, key: str = "", **about: Any) -> Run:
+        """Return the run; start one of this name if the script has none. In a forked child it is silent, like every
+        run. Runs that are started here are one for each `key`."""
         if os.getpid() != self._process:
             return self.there or SilentRun(name)
         found = self.there
-        if found is None and (self._own is None or self._own.state != "running"):
+        if found is not None and (found is self._given or found not in self._own.values()):
+            return found
+        own = self._own.get(key)
+        if own is None or own.state != "running":
             from danlu.track.begin import start
 
-            self._own = start(name, **about)
-        return found or self._own  # type: ignore[return-value]
+            own = self._own[key] = start(name, **about)
+        return own
 
     def finish(self) -> None:
-        """End the run if it was started here."""
-        if self._own is not None:
-            self._own.finish()
-            self._own = None
+        """End the runs that were started here."""
+        for run in self._own.values():
+            run.finish()
+        self._own.clear()

@@ -21,8 +21,8 @@ def mirror_tensorboard(run: Optional[Run] = None) -> Patches:
     """Also log to a run what SummaryWriters of `torch.utils.tensorboard` and `tensorboardX` write.
 
     May be called before or after they are imported. Logs to `run`, by default the newest run of the script; without
-    one, a run is started and named after the writer's folder. `undo()` of the result ends it. Event files are written
-    as before.
+    one, a run is started for each writer's folder, and named after it. `undo()` of the result ends them. Event files
+    are written as before.
     """
     patches, target = Patches(), Target(run)
     mirror = _Mirror(target)
@@ -125,7 +125,7 @@ class _Mirror:
         folder = os.path.abspath(str(_folder(call.owner) or "tensorboard"))
         if os.path.basename(folder).lower() in TYPES:  # writers for `train` and `val` share one run
             folder = os.path.dirname(folder)
-        return self._target.run(os.path.basename(folder) or "tensorboard")
+        return self._target.run(os.path.basename(folder) or "tensorboard", key=folder)
 
 
 def _folder(writer: Any) -> Any:
