@@ -26,7 +26,7 @@ NOT_FOR_PEOPLE = (
     "server/mlflow",
     "server/models/registrar.py",
     "server/monitoring",
-    "server/packs.py",
+    "server/packs",
     "server/request_body.py",
     "server/runs/operations.py",
     "server/runs/pushed.py",

@@ -70,7 +70,7 @@ PUT_TOGETHER = {
 """Their values are texts of ours, which are looked for here on their own or below."""
 
 OF_PROGRAMS = (
-    *("server/admission", "server/artifacts/uploads.py", "server/batches", "server/mlflow", "server/packs.py"),
+    *("server/admission", "server/artifacts/uploads.py", "server/batches", "server/mlflow", "server/packs"),
     *("server/runs/pushed.py", "server/runs/routes.py", "server/runs/operations.py", "server/settings.py"),
     *("server/tencent", "server/trees", "server/uploads", "server/people/routes.py", "server/models/registrar.py"),
     *(
