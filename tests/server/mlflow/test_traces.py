@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from danlu.store.sql.mlflow_trace_tables import TraceRow, TraceTextRow
 
 GONE = (404, "RESOURCE_DOES_NOT_EXIST")
 WRONG = (400, "INVALID_PARAMETER_VALUE")
+JSON = {"Content-Type": "application/json"}
 
 
 def pairs(**values: str) -> list[dict[str, str]]:
@@ -393,3 +395,42 @@ class TestRights:
             assert own in found(inside, "0")
             inside.http.close()
         assert found_by == {"own": [0, *[404] * 4], "read": [1, *[403] * 4], "owner": [1, *[200] * 4]}
+
+
+class TestCharactersThatDatabasesRefuse:
+    """NUL, and halves of characters, which JSON can name."""
+
+    @pytest.mark.parametrize("odd", ["\\u0000", "\\ud800"], ids=["nul", "half"])
+    def test_they_are_stored_clean_or_refused(self, door: Door, experiment: str, odd: str) -> None:
+        trace = begin(door, experiment)
+        odd_pairs = pairs(**{"k@": "v@"})
+        texts = {"timestamp_ms": 1, "status": "OK", "tags": odd_pairs, "request_metadata": odd_pairs}
+        requests = [
+            ("PATCH", f"traces/{trace}", texts),
+            ("POST", "traces", {**texts, "experiment_id": experiment}),
+            ("POST", "traces", {**texts, "experiment_id": "@"}),
+            ("PATCH", f"traces/{trace}/tags", {"key": "k@", "value": "v@"}),
+            ("DELETE", f"traces/{trace}/tags", {"key": "k@"}),
+            ("POST", "traces/delete-traces", {"experiment_id": experiment, "request_ids": ["tr-@"]}),
+            ("POST", "runs/create-promptlab-run", {**texts, "experiment_id": experiment, "prompt_template": "@"}),
+        ]
+        for method, path, body in requests:
+            content = json.dumps(body).replace("@", odd)
+            answer = door.http.request(method, f"/mlflow/{path}", content=content, headers=JSON)
+            assert answer.status_code in (200, 400, 404), (path, answer.text)
+        for path in (
+            "traces/tr-%00/info",
+            "get-trace-artifact?request_id=%00",
+            "traces/%ED%A0%80/info",
+            "logged-models/m-%00",
+        ):
+            assert door.http.get(f"/mlflow/{path}").status_code in (400, 404), path
+        query = {"experiment_ids": [experiment], "filter": "tags.a = '\0'"}
+        assert door.http.get("/mlflow/traces", params=query).status_code in (200, 400)
+        search = 'mlflowSearchRuns(input: {experimentIds: ["0"], filter: "tags.a = \'@\'"}) { nextPageToken }'
+        sent = json.dumps({"query": f"mutation {{ {search} }}"})
+        address = str(door.http.base_url).rstrip("/").removesuffix("/api/2.0")
+        answer = door.http.post(f"{address}/graphql", content=sent.replace("@", odd), headers=JSON)
+        assert answer.status_code in (200, 400), answer.text
+        assert "internal error" not in answer.text
+        assert trace in found(door, experiment)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Sequence
 from typing import Any
@@ -23,6 +24,7 @@ from danlu.store.queries.mlflow.filter import Comparison, parse_filter
 from danlu.store.sql.mlflow_tables import LoggedModelRow
 
 MAX_SEARCHED = 10_000
+_ID = re.compile(r"m-[0-9a-f]{32}")
 PENDING, READY, FAILED = "LOGGED_MODEL_PENDING", "LOGGED_MODEL_READY", "LOGGED_MODEL_UPLOAD_FAILED"
 
 
@@ -56,7 +58,8 @@ def get(session: Session, caller: Caller, model_id: str) -> dict[str, Any]:
 
 
 def find(session: Session, caller: Caller, model_id: str) -> LoggedModelRow:
-    row = mlflow.logged_model(session, caller.project_id(session), model_id)
+    is_id = _ID.fullmatch(model_id) is not None
+    row = mlflow.logged_model(session, caller.project_id(session), model_id) if is_id else None
     if row is not None and isinstance(caller.who, JobIdentity) and caller.who.owner is None:
         # a job without `access` sees its own runs only
         row = row if row.run_id is not None and runs.find(session, caller, row.run_id) else None

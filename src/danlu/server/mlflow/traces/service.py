@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
@@ -50,12 +51,13 @@ MAX_PAGE_CHARS = 16 << 20
 """Characters of tags and metadata in one response."""
 
 DELETED_AT_A_TIME = 200
+_ID = re.compile(r"tr-[0-9a-f]{32}")
 
 
 def find(session: Session, caller: Caller, trace_id: str) -> TraceRow:
     """The trace with this id in the caller's project."""
     project_id = caller.project_id(session)
-    row = traces.trace(session, project_id, trace_id)
+    row = traces.trace(session, project_id, trace_id) if _ID.fullmatch(trace_id) else None
     if row is None or not rights.can_see_run(caller.who, project_id=project_id, job_id=row.job_id):
         raise NotFound(f"Trace with ID '{trace_id[:80]}' not found")
     return row
@@ -129,7 +131,7 @@ def set_tag(session: Session, caller: Caller, trace_id: str, body: TracePair) ->
 
 def delete_tag(session: Session, caller: Caller, trace_id: str, key: str) -> None:
     row = find_to_change(session, caller, trace_id)
-    if not traces.delete_tag(session, row.number, key):
+    if not traces.delete_tag(session, row.number, clean(key)):
         raise NotFound(f"No trace tag with key '{key}' for trace with request_id '{row.id}'")
 
 
@@ -141,7 +143,7 @@ def to_delete(session: Session, caller: Caller, body: DeleteTraces, *, limit: in
         raise InvalidInput("`max_traces` can't be specified if `request_ids` is specified.")
     experiment = experiments.find(session, caller, body.experiment_id)
     if body.max_timestamp_millis is None:
-        ids = list(dict.fromkeys(body.request_ids))
+        ids = [one for one in dict.fromkeys(body.request_ids) if _ID.fullmatch(one)]
         rows = traces.named(session, experiment.number, ids)[:limit]
     else:
         rows = traces.until(session, experiment.number, body.max_timestamp_millis, limit=limit)

@@ -47,6 +47,7 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _ODD = re.compile(r"nan|[+-]?inf(inity)?", re.IGNORECASE)
 """Values of a metric that are not finite: NaN, Infinity, -Infinity."""
 
@@ -98,6 +99,8 @@ def parse_order(text: str) -> Order:
 
 
 def _tokens(text: str) -> list[_Token]:
+    if _UNSTORABLE.search(text):
+        raise _wrong(text, "NUL and halves of characters are in no text that is stored")
     found, at, end = [], 0, len(text.rstrip())
     while at < end:
         match = _TOKEN.match(text, at)
