@@ -393,6 +393,10 @@ class TestRights:
             is_listed = theirs in found(inside, "0")
             found_by[access] = [int(is_listed), *attempts(inside, theirs)]
             assert own in found(inside, "0")
+            deleted = {"experiment_id": "0", "max_timestamp_millis": 5000}
+            if access == "own":  # it neither deletes the traces of others nor learns of them
+                assert inside.post("traces/delete-traces", **deleted)["traces_deleted"] == 1
+                assert found(people["member"], "0", filter=f"request_id = '{theirs}'") == [theirs]
             inside.http.close()
         assert found_by == {"own": [0, *[404] * 4], "read": [1, *[403] * 4], "owner": [1, *[200] * 4]}
 

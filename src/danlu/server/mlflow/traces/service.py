@@ -112,8 +112,7 @@ def search(session: Session, caller: Caller, body: SearchTraces) -> dict[str, An
     offset = offset_in(body.page_token)
     found = [experiments.find(session, caller, one) for one in dict.fromkeys(body.experiment_ids)]
     wanted = traces.TraceSearch(session, [row.number for row in found])
-    if (job_id := caller.only_job(caller.project_id(session))) is not None:
-        wanted.only_of_job(job_id)
+    wanted.only_of_job(caller.only_job(caller.project_id(session)))
     wanted.where(parse_filter(body.filter))
     orders = [parse_order(text) for text in body.order_by]
     rows = wanted.page(orders, offset=offset, limit=body.max_results + 1)
@@ -136,17 +135,18 @@ def delete_tag(session: Session, caller: Caller, trace_id: str, key: str) -> Non
 
 
 def to_delete(session: Session, caller: Caller, body: DeleteTraces, *, limit: int) -> Sequence[TraceRow]:
-    """The next traces that this request deletes; the caller may change all of them."""
+    """The next traces that this request deletes, of those that the caller sees; they may change all of them."""
     if (body.max_timestamp_millis is None) == (not body.request_ids):
         raise InvalidInput("Exactly one of `max_timestamp_millis` and `request_ids` must be specified.")
     if body.request_ids and body.max_traces is not None:
         raise InvalidInput("`max_traces` can't be specified if `request_ids` is specified.")
     experiment = experiments.find(session, caller, body.experiment_id)
+    only = caller.only_job(experiment.project_id)
     if body.max_timestamp_millis is None:
         ids = [one for one in dict.fromkeys(body.request_ids) if _ID.fullmatch(one)]
-        rows = traces.named(session, experiment.number, ids)[:limit]
+        rows = traces.named(session, experiment.number, ids, of_job=only)[:limit]
     else:
-        rows = traces.until(session, experiment.number, body.max_timestamp_millis, limit=limit)
+        rows = traces.until(session, experiment.number, body.max_timestamp_millis, of_job=only, limit=limit)
     for row in rows:
         _check_change(caller, row)
     return rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, exists, func, not_, select
+from sqlalchemy import ColumnElement, Select, and_, delete, exists, func, not_, select
 from sqlalchemy.orm import Session
 
 from danlu.errors import InvalidInput
@@ -72,19 +72,23 @@ def delete_tag(session: Session, trace: int, key: str) -> bool:
     return row is not None
 
 
-def until(session: Session, experiment: int, moment_ms: int, *, limit: int) -> Sequence[TraceRow]:
+def until(session: Session, experiment: int, moment_ms: int, *, of_job: str | None, limit: int) -> Sequence[TraceRow]:
     """Traces of an experiment that began at this time or before, oldest first."""
-    query = select(TraceRow).where(TraceRow.experiment == experiment, TraceRow.began_ms <= moment_ms)
+    query = _of_job(select(TraceRow).where(TraceRow.experiment == experiment, TraceRow.began_ms <= moment_ms), of_job)
     return session.scalars(query.order_by(TraceRow.began_ms, TraceRow.number).limit(limit)).all()
 
 
-def named(session: Session, experiment: int, ids: Sequence[str]) -> Sequence[TraceRow]:
+def named(session: Session, experiment: int, ids: Sequence[str], *, of_job: str | None) -> Sequence[TraceRow]:
     """Traces of an experiment by their ids; those that do not exist are left out."""
     found: list[TraceRow] = []
     for first in range(0, len(ids), _BATCH):
         some = TraceRow.id.in_(ids[first : first + _BATCH])
-        found += session.scalars(select(TraceRow).where(TraceRow.experiment == experiment, some))
+        found += session.scalars(_of_job(select(TraceRow).where(TraceRow.experiment == experiment, some), of_job))
     return found
+
+
+def _of_job(query: Select[TraceRow], job_id: str | None) -> Select[TraceRow]:
+    return query if job_id is None else query.where(TraceRow.job_id == job_id)
 
 
 def delete_traces(session: Session, numbers: Sequence[int]) -> int:
@@ -106,8 +110,9 @@ class TraceSearch:
         self._is_sqlite = session.get_bind().dialect.name == "sqlite"
         self._query = select(TraceRow).where(TraceRow.experiment.in_(experiments))
 
-    def only_of_job(self, job_id: str) -> None:
-        self._query = self._query.where(TraceRow.job_id == job_id)
+    def only_of_job(self, job_id: str | None) -> None:
+        """None: all traces."""
+        self._query = _of_job(self._query, job_id)
 
     def where(self, tests: Sequence[Comparison]) -> None:
         for test in tests:
