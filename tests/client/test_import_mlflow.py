@@ -10,6 +10,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,18 @@ from tests.support.world import World, make_world
 from danlu.client import Client
 from danlu.client.tracking.mlflow import Imported
 from danlu.errors import InvalidInput
+from danlu.server.runs.reconcile import reconcile
 
 AT = 1_700_000_000_000
+RUN_TABLES = """
+CREATE TABLE experiments (experiment_id TEXT, name TEXT, lifecycle_stage TEXT);
+CREATE TABLE runs (run_uuid TEXT, experiment_id TEXT, name TEXT, status TEXT, start_time INTEGER, end_time INTEGER,
+    artifact_uri TEXT, lifecycle_stage TEXT);
+CREATE TABLE params (key TEXT, value TEXT, run_uuid TEXT);
+CREATE TABLE tags (key TEXT, value TEXT, run_uuid TEXT);
+CREATE TABLE metrics (key TEXT, value REAL, is_nan INTEGER, timestamp INTEGER, step INTEGER, run_uuid TEXT);
+INSERT INTO experiments VALUES ('1', 'octets', 'active');
+"""
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +131,42 @@ def test_a_folder_comes_in_with_everything_and_only_once(client: Client, tmp_pat
     check(client, found, "vision")
     again = client.runs.import_mlflow(tmp_path)
     assert (again.runs, again.num_known) == ({}, 2)
+
+
+@pytest.mark.parametrize("minutes", [0, 10])
+def test_an_import_that_broke_goes_on_and_leaves_no_half_of_a_run(
+    client: Client, world: World, tmp_path: Path, minutes: int
+) -> None:
+    top = write_tree(tmp_path)
+    (top / "1" / "meta.yaml").write_text(f"experiment_id: '1'\nname: cut{minutes}\nlifecycle_stage: active\n")
+    refused = top / "1" / ("b" * 32) / "artifacts" / "model" / "line\nbreak"
+    refused.write_text("the server takes no such name")
+    broken = client.runs.import_mlflow(top)
+    assert (list(broken.runs), len(broken.problems)) == (["a" * 32], 1)
+    assert len(client.runs.list(folder=f"cut{minutes}")) == 2
+    reconcile(world.state.database, datetime.now(timezone.utc) + timedelta(minutes=minutes))
+    refused.unlink()
+    found = client.runs.import_mlflow(top)
+    assert (list(found.runs), found.num_known, found.problems) == (["b" * 32], 1, [])
+    runs = [(run.name, run.state, run.parent) for run in client.runs.list(folder=f"cut{minutes}")]
+    assert sorted(runs, key=lambda run: run[0]) == [
+        ("first", "finished", None),
+        ("inner", "finished", broken.runs["a" * 32]),
+    ]
+    assert client.runs.import_mlflow(top).num_known == 2
+
+
+def test_a_parent_may_come_after_its_runs(client: Client, tmp_path: Path) -> None:
+    top = write_tree(tmp_path)
+    (top / "1" / "meta.yaml").write_text("experiment_id: '1'\nname: order\nlifecycle_stage: active\n")
+    for run in ("a", "b"):
+        shutil.rmtree(top / "1" / (run * 32))
+    write_run(top / "1", "c" * 32, name="inner", parent="d" * 32)
+    write_run(top / "1", "d" * 32, name="first")
+    found = client.runs.import_mlflow(top)
+    runs = {run.name: run for run in client.runs.list(folder="order")}
+    assert runs["inner"].parent == found.runs["d" * 32]
+    assert client.runs.import_mlflow(top).num_known == 2
 
 
 def test_what_cannot_be_read_is_named_and_the_rest_comes_in(client: Client, tmp_path: Path) -> None:
@@ -262,6 +309,52 @@ def test_a_hostile_database_harms_nothing_and_hides_nothing(client: Client, tmp_
         database.execute("UPDATE experiments SET name = 'mine'")
         database.commit()
     assert client.runs.import_mlflow(place / "again.db", follow_links=True).num_files == 3
+
+
+def test_texts_that_are_no_utf8_keep_no_run_back(client: Client, tmp_path: Path) -> None:
+    top = write_tree(tmp_path)
+    (top / "1" / "meta.yaml").write_text('experiment_id: "1"\nname: "bytes\\uD800"\nlifecycle_stage: active\n')
+    first, inner = top / "1" / ("a" * 32), top / "1" / ("b" * 32)
+    for folder in ("artifacts", "params", "metrics"):
+        Path(os.fsdecode(os.fsencode(first / folder) + b"/\xff")).write_text("1 1 1")
+    inner_meta = (inner / "meta.yaml").read_text().replace("run_name: inner", 'run_name: "inner\\uD800"')
+    (inner / "meta.yaml").write_text(inner_meta)
+    found = client.runs.import_mlflow(top)
+    assert [run.name for run in client.runs.list(folder="bytes?", sort="name")] == ["first", "inner?"]
+    assert len(found.problems) == 2  # the metric and the parameter, whose names MLflow has no room for
+
+
+def test_texts_of_a_database_that_are_no_utf8_keep_no_run_back(client: Client, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "mlflow.db")) as database, database:
+        database.executescript(RUN_TABLES)
+        for number, name in enumerate(("CAST(x'66ff' AS TEXT)", "'fine'")):
+            database.execute(
+                f"INSERT INTO runs VALUES (?, '1', {name}, 'FINISHED', ?, ?, 'file://[::1', 'active')",
+                (f"{number}" * 32, AT, AT),
+            )
+        database.execute("INSERT INTO params VALUES ('lr', CAST(x'ff31' AS TEXT), ?)", ("0" * 32,))
+    found = client.runs.import_mlflow(tmp_path / "mlflow.db")
+    assert [run.name for run in client.runs.list(folder="octets", sort="name")] == ["fine", "f\ufffd"]
+    assert ["cannot be read here" in one for one in found.problems] == [True, True]
+
+
+def test_a_run_whose_file_says_nothing_is_named(client: Client, tmp_path: Path) -> None:
+    top = write_tree(tmp_path)
+    (top / "1" / "meta.yaml").write_text("experiment_id: '1'\nname: mute\nlifecycle_stage: active\n")
+    (top / "1" / ("a" * 32) / "meta.yaml").write_text("")
+    (top / "1" / ("b" * 32) / "meta.yaml").write_text("lifecycle_stage: active\n")
+    write_run(top / "2", "c" * 32, name="alone")
+    write_run(top / "1", "d" * 32, name="fine")
+    os.mkfifo(top / "1" / ("d" * 32) / "params" / "pipe")
+    found = client.runs.import_mlflow(top)
+    assert list(found.runs) == ["d" * 32]
+    named = (
+        "/2: an experiment has a meta.yaml",
+        "meta.yaml: it is no mapping",
+        "it has no run_id",
+        "params/pipe: it is",
+    )
+    assert [[name in one for name in named].index(True) for one in found.problems] == [0, 1, 2, 3]
 
 
 def test_links_and_pipes_in_a_folder_are_named(client: Client, tmp_path: Path) -> None:

@@ -198,6 +198,19 @@ def test_the_command_tells_and_goes_on(
     assert capsys.readouterr().out == "1 runs, 1 points, 0 media, 0 files\n"
 
 
+def test_names_that_are_no_utf8_keep_no_run_back(client: Client, world: World, tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path / "logs") + b"/\xff"))
+    folder.mkdir(parents=True)
+    graph = field(4, b"graph")  # the event files are kept as an artifact then
+    events = record(scalar_event(AT, 0, tag="loss", value=1.0)) + record(number_field(2, 1) + graph)
+    Path(folder, os.fsdecode(b"events.out.tfevents.1.\xff")).write_bytes(events)
+    found = client.runs.import_tensorboard(tmp_path / "logs", name="bytes")
+    assert only(client, found, world).name == "bytes/?"
+    assert found.num_files == 1
+    assert ["has no page here" in one for one in found.problems] == [True]
+    assert client.runs.import_tensorboard(tmp_path / "logs", name="bytes").num_known == 1
+
+
 @pytest.mark.parametrize("name", ["wandb", "trackio", "swanlab", "tensorboard"])
 def test_a_place_without_runs_is_an_error(client: Client, tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidInput, match=r"there are no runs|no TensorBoard event file"):

@@ -104,6 +104,18 @@ def test_a_project_comes_out_field_by_field(tmp_path: Path) -> None:
     assert list(second.events()) == [Points({"x": 1.0}, 0, second.created_at)]
 
 
+def test_bytes_that_are_no_utf8_are_replaced(tmp_path: Path) -> None:
+    file = write_project(tmp_path)
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute("UPDATE metrics SET run_name = CAST(x'66ff' AS TEXT) WHERE run_id = 'r1'")
+        database.execute("UPDATE configs SET run_name = CAST(x'66ff' AS TEXT)")
+        database.execute("UPDATE metrics SET metrics = CAST(x'ff' AS TEXT) WHERE run_id = 'r1' AND step = 0")
+    (first, second), problems = read(file)
+    assert (first.name, second.name, problems) == ("f\ufffd", "second", [])
+    assert [event.step for event in first.events() if isinstance(event, Points) and event.type is None] == [1]
+    assert "values of step 0 are no JSON object" in first.problems.all()
+
+
 def test_what_is_no_project_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 500)
     (tmp_path / "b.db").write_text("text")

@@ -63,8 +63,10 @@ def tree(folder: Path, problems: Problems, *, follow_links: bool = False) -> dic
 
 
 def open_foreign(file: Path) -> sqlite3.Connection:
-    """Open an untrusted SQLite database read-only, so that its views and triggers have no side effects."""
+    """Open an untrusted SQLite database read-only, so that its views and triggers have no side effects. Its texts may
+    be any bytes."""
     database = sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)
+    database.text_factory = lambda data: data.decode("utf-8", "replace")
     if hasattr(database, "setlimit"):
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_CELL_BYTES)
     database.execute("PRAGMA trusted_schema = OFF")

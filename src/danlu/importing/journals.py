@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple, Optional
 
 from danlu import journal
 from danlu.importing import media
-from danlu.importing.records import Alert, Event, ForeignRun, Medium, Points, Printed
+from danlu.importing.records import Alert, Event, ForeignRun, Medium, Points, Printed, storable
 from danlu.journal.words import TYPES
 
 ROWS_AT_ONCE = 2000
@@ -44,21 +44,25 @@ def run_id(run: ForeignRun, *, owner: str, project: str) -> str:
 
 def journal_id(run: ForeignRun) -> str:
     """Derive the id: the first half from the identity of the file, the second from its content."""
-    part, content = (hashlib.sha256(text.encode()).hexdigest() for text in (run.part, run.fingerprint))
+    part, content = (_digest(text) for text in (run.part, run.fingerprint))
     return part[:16] + content[:16]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def header_of(run: ForeignRun, *, id: str, project: Optional[str]) -> dict[str, Any]:
     """Return the RUN values, for the server and the first frame."""
     return {
         "run": id,
-        "name": run.name.strip()[:MAX_NAME] or "run",
+        "name": storable(run.name.strip()[:MAX_NAME]) or "run",
         "created_at": _moment(run.created_at, 0.0),
-        "folder": run.folder,
-        "labels": [label[:MAX_NAME] for label in run.labels][:100],
+        "folder": storable(run.folder),
+        "labels": [storable(label[:MAX_NAME]) for label in run.labels][:100],
         "project": project,
-        "description": run.description[:16_384],
-        "group": run.group.strip()[:MAX_NAME] or None,
+        "description": storable(run.description[:16_384]),
+        "group": storable(run.group.strip()[:MAX_NAME]) or None,
         "job": None,
         "attempt": None,
         "rank": 0,

@@ -17,6 +17,11 @@ MAX_PROBLEMS = 200
 """Per run; of further ones only the number is reported."""
 
 
+def storable(text: str) -> str:
+    """Return a text that the server takes: without halves of surrogate pairs, which file names and JSON may have."""
+    return text.encode("utf-8", "replace").decode()
+
+
 class Points(NamedTuple):
     """Values of one step: metric, as the tracker names it -> number."""
 

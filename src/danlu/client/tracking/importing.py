@@ -15,7 +15,7 @@ from danlu.client.tracking.artifacts import Artifacts, Contents, Draft
 from danlu.content.ids import artifact_id_of
 from danlu.errors import DanluError, InvalidInput, NotFound, NotSignedIn, ServerUnreachable
 from danlu.importing import journals
-from danlu.importing.records import UNREADABLE, ForeignRun, MadeArtifact, Source
+from danlu.importing.records import UNREADABLE, ForeignRun, MadeArtifact, Source, storable
 from danlu.spec.runs import RunState
 from danlu.transfer.artifact_upload import Source as FileSource
 from danlu.transfer.journals import announce, send_open
@@ -121,15 +121,15 @@ class _Brought:
     def _artifact(self, run: ForeignRun, id: str, made: MadeArtifact) -> None:
         key = artifact_id_of("import", run.tracker, made.key, self._place.owner, self._place.project)
         draft = Draft(
-            made.name,
-            references=made.references,
-            labels=made.labels,
-            description=made.description,
+            storable(made.name),
+            references={storable(path): storable(uri) for path, uri in made.references.items()},
+            labels=[storable(label) for label in made.labels],
+            description=storable(made.description),
             aliases=made.aliases,
             project=self._place.wanted,
             id=key,
         )
-        contents = Contents([FileSource(path, str(place)) for path, place in sorted(made.files.items())], [])
+        contents = Contents([FileSource(storable(path), str(place)) for path, place in sorted(made.files.items())], [])
         try:
             Artifacts(self._http).send(draft, contents)
             path = f"/artifacts/versions/{key}/links"

@@ -78,13 +78,18 @@ class DatabaseSource(Source):
                     )
 
     def files(self, run: MlflowRun, _into: Path, /) -> Iterator[tuple[str, Path]]:
-        found = local_path(self._uris[run.id])
-        if found is None:
-            self._problems.add(f"{run.id}: its files are at {self._uris[run.id]}, which cannot be read here")
+        uri = self._uris[run.id]
+        try:
+            found = local_path(uri)
+            if found is None:
+                raise ValueError("it is no place on this machine")
+            top = self._file.parent / found
+            # the database is untrusted and may name any folder of this machine
+            is_outside = self._file.parent.resolve() not in top.resolve().parents and top.exists()
+        except (OSError, ValueError, RuntimeError) as error:  # no URL, a name that is too long, a loop of links
+            self._problems.add(f"{run.id}: its files are at {uri[:200]}, which cannot be read here: {error}"[:500])
             return iter(())
-        top = self._file.parent / found
-        # the database is untrusted and may name any folder of this machine
-        if not self._follow_links and self._file.parent.resolve() not in top.resolve().parents and top.exists():
+        if is_outside and not self._follow_links:
             self._problems.add(
                 f"{run.id}: its files are at {top}, outside of the database's folder; --links brings them"
             )

@@ -15,6 +15,7 @@ from danlu.importing.files import tree
 from danlu.importing.records import Problems
 
 MAX_LINE_CHARS = 1000
+_NO_EXPERIMENTS = (".trash", "models")
 _STATUSES = {1: "RUNNING", 2: "SCHEDULED", 3: "FINISHED", 4: "FAILED", 5: "KILLED"}
 
 
@@ -25,6 +26,9 @@ class FolderSource(Source):
         self._problems = Problems()
 
     def runs(self, experiment: Optional[str]) -> Iterator[MlflowRun]:
+        for folder in sorted({of_run.parent.parent for of_run in self._top.glob("*/*/meta.yaml")}):
+            if folder.name not in _NO_EXPERIMENTS and not os.path.lexists(folder / "meta.yaml"):
+                self._problems.add(f"{folder}: an experiment has a meta.yaml")
         for meta in sorted(self._top.glob("*/meta.yaml")):
             if meta.parent.is_symlink() and not self._follow_links:
                 self._problems.add(f"{meta.parent}: it is a link; --links follows it")
@@ -39,13 +43,15 @@ class FolderSource(Source):
                     self._problems.add(f"{of_run.parent}: it is a link; --links follows it")
                     continue
                 found = self._meta(of_run)
-                if found.get("lifecycle_stage") == "active" and "run_id" in found:
+                if found and "run_id" not in found:
+                    self._problems.add(f"{of_run}: it has no run_id")
+                elif found.get("lifecycle_stage") == "active":
                     self._places[str(found["run_id"])] = of_run.parent
                     yield self._run(found, name, of_run.parent)._replace(experiment_tags=around)
 
     def points(self, run: MlflowRun) -> Iterator[Point]:
         top = self._places[run.id] / "metrics"
-        for file in _files_below(top):
+        for file in self._files_below(top):
             key = file.relative_to(top).as_posix()
             with file.open(encoding="utf-8", errors="replace") as opened:
                 for number, line in enumerate(iter(lambda: opened.readline(MAX_LINE_CHARS), ""), 1):
@@ -91,13 +97,27 @@ class FolderSource(Source):
 
     def _texts(self, top: Path) -> dict[str, str]:
         found = {}
-        for file in _files_below(top):
+        for file in self._files_below(top):
             key = file.relative_to(top).as_posix()
             if file.stat().st_size > MAX_TEXT_BYTES:
                 self._problems.add(f"{file}: more than {MAX_TEXT_BYTES} bytes")
                 continue
             found[key] = file.read_text(encoding="utf-8", errors="replace").rstrip("\n")
         return found
+
+    def _files_below(self, top: Path) -> Iterator[Path]:
+        """Yield plain files. Symlinks, which may lead anywhere, and others such as pipes are reported."""
+        if top.is_symlink():
+            self._problems.add(f"{top}: it is a link, which is not followed")
+            return
+        for parent, folders, names in os.walk(top):
+            folders.sort()
+            for name in sorted(names):
+                file = Path(parent, name)
+                if file.is_file() and not file.is_symlink():
+                    yield file
+                else:
+                    self._problems.add(f"{file}: it is no regular file")
 
     def _meta(self, file: Path) -> dict[str, Any]:
         try:
@@ -109,7 +129,10 @@ class FolderSource(Source):
         except (OSError, ValueError) as error:
             self._problems.add(f"{file}: {str(error).splitlines()[0]}")
             return {}
-        return found if isinstance(found, dict) else {}
+        if not isinstance(found, dict) or not found:
+            self._problems.add(f"{file}: it is no mapping")
+            return {}
+        return found
 
 
 def local_path(uri: str) -> Optional[Path]:
@@ -127,18 +150,6 @@ def files_in(top: Path, problems: Problems, *, follow_links: bool) -> Iterator[t
         problems.add(f"{top}: it is a link; --links follows it")
     elif top.is_dir():
         yield from tree(top, problems, follow_links=follow_links).items()
-
-
-def _files_below(top: Path) -> Iterator[Path]:
-    """Yield plain files; symlinks, which may lead anywhere, are skipped."""
-    if top.is_symlink():
-        return
-    for parent, folders, names in os.walk(top):
-        folders.sort()
-        for name in sorted(names):
-            file = Path(parent, name)
-            if file.is_file() and not file.is_symlink():
-                yield file
 
 
 def _moment(value: object) -> Optional[int]:

@@ -1,7 +1,7 @@
 """Import runs of MLflow through Danlu's endpoint for MLflow clients, in the form in which those would send them.
 
-Imported runs are tagged with their old id, and skipped the next time. What cannot be read is reported, and the rest is
-imported.
+Imported runs are tagged with their old id at the end, and skipped the next time; those of an interrupted import are
+moved to the trash then, and imported again. What cannot be read is reported, and the rest is imported.
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ from danlu.client.tracking.mlflow.folders import FolderSource
 from danlu.client.tracking.mlflow.records import MlflowRun, Point, Source
 from danlu.client.tracking.mlflow.servers import ServerSource
 from danlu.errors import DanluError, InvalidInput, NotFound, NotSignedIn, ServerUnreachable
-from danlu.importing.records import Problems
+from danlu.importing.records import Problems, storable
 
 OLD_ID = "danlu.imported_from"
+BEGUN = "danlu.import_begun"
+"""The old id too, from the beginning: without the other tag, the import was interrupted."""
+
 PARENT, USER = "mlflow.parentRunId", "mlflow.user"
 POINTS_AT_ONCE, TEXTS_AT_ONCE = 1000, 100
 BYTES_AT_ONCE, LARGEST_BYTES = 512 << 10, 1_000_000
@@ -96,14 +99,15 @@ class _Door:
         self._experiments: dict[str, str] = {}
 
     def post(self, path: str, **values: Any) -> Any:
-        response = self._http.send("POST", f"{self._base}/mlflow/{path}", body=_Json(values))
+        response = self._http.send("POST", f"{self._base}/mlflow/{path}", body=_Json(_storable(values)))
         return json.loads(response.content)
 
     def put(self, path: str, file: Path) -> None:
-        self._http.put_file(f"{self._base}/mlflow-artifacts/artifacts/{quote(path)}", file)
+        self._http.put_file(f"{self._base}/mlflow-artifacts/artifacts/{quote(storable(path))}", file)
 
     def experiment(self, name: str, tags: Mapping[str, str]) -> str:
         """Return the id of an experiment. Create it with these tags if it does not exist."""
+        name = storable(name)
         if name not in self._experiments:
             try:
                 query = {"experiment_name": name}
@@ -115,28 +119,44 @@ class _Door:
                 self._experiments[name] = made["experiment_id"]
         return self._experiments[name]
 
-    def known(self, experiment_id: str) -> dict[str, str]:
-        """Return old id -> id of runs of an experiment that were imported before."""
+    def known(self, experiment_id: str) -> tuple[dict[str, str], dict[str, list[str]]]:
+        """Return old id -> id of runs of an experiment that were imported before, and old id -> ids of runs whose
+        import was interrupted."""
         found: dict[str, str] = {}
+        begun: dict[str, list[str]] = {}
+        for tag in (OLD_ID, BEGUN):
+            for run in self._tagged(experiment_id, tag):
+                tags = {one["key"]: one["value"] for one in run["data"]["tags"]}
+                about = run["info"]
+                # a run that is still running was interrupted by an older version, which had one tag only
+                if OLD_ID in tags and about["status"] != "RUNNING":
+                    found[tags[OLD_ID]] = about["run_id"]
+                elif about["lifecycle_stage"] == "active":
+                    begun.setdefault(tags[tag], []).append(about["run_id"])
+        return found, begun
+
+    def _tagged(self, experiment_id: str, tag: str) -> Iterator[dict[str, Any]]:
         token = ""
         while True:
-            wanted = {"filter": f"tags.{OLD_ID} IS NOT NULL", "run_view_type": "ALL", "page_token": token}
+            wanted = {"filter": f"tags.{tag} IS NOT NULL", "run_view_type": "ALL", "page_token": token}
             page = self.post("runs/search", experiment_ids=[experiment_id], **wanted)
-            for run in page["runs"]:
-                tags = {tag["key"]: tag["value"] for tag in run["data"]["tags"]}
-                if run["info"]["status"] != "RUNNING":  # a run that is still running was interrupted: import it again
-                    found[tags[OLD_ID]] = run["info"]["run_id"]
+            yield from page["runs"]
             token = page.get("next_page_token", "")
             if not token:
-                return found
+                return
 
 
 class _Import:
     def __init__(self, door: _Door, source: Source, on_run: Callable[[MlflowRun], None]) -> None:
         self._door, self._source, self._on_run = door, source, on_run
-        self._known: dict[str, dict[str, str]] = {}
+        self._seen: set[str] = set()
+        """Experiments of which it is known what was imported."""
+
+        self._begun: dict[str, list[str]] = {}
         self._new_ids: dict[str, str] = {}
-        self._parents: dict[str, str] = {}
+        self._waiting: dict[str, str] = {}
+        """Runs that came before their parents."""
+
         self._refused: set[tuple[str, str, str]] = set()
         self._problems = Problems(most=MAX_PROBLEMS)
         self._num_known = self._num_points = self._num_files = 0
@@ -147,32 +167,44 @@ class _Import:
             self._on_run(run)
             try:
                 experiment_id = self._door.experiment(run.experiment, run.experiment_tags)
-                if experiment_id not in self._known:
-                    self._known[experiment_id] = self._door.known(experiment_id)
-                self._new_ids.update(self._known[experiment_id])
+                self._look_up(experiment_id)
                 if run.id in self._new_ids:
                     self._num_known += 1
                     continue
-                brought[run.id] = self._new_ids[run.id] = self._one(run, experiment_id)
+                for half in self._begun.pop(run.id, ()):
+                    self._door.post("runs/delete", run_id=half)
+                brought[run.id] = self._one(run, experiment_id)
             except (ServerUnreachable, NotSignedIn):
                 raise
             except (*_OF_FILES, DanluError) as error:
                 self._problems.add(f"{run.id}: {error}")
-        for child, parent in self._parents.items():
-            if parent in self._new_ids:
-                self._door.post("runs/set-tag", run_id=child, key=PARENT, value=self._new_ids[parent])
+        for old, parent in self._waiting.items():
+            try:
+                self._complete(old, parent)
+            except (ServerUnreachable, NotSignedIn):
+                raise
+            except DanluError as error:
+                self._problems.add(f"{old}: {error}")
         problems = [*self._problems.all(), *self._source.problems()]
         return Imported(brought, self._num_known, self._num_points, self._num_files, problems)
 
+    def _look_up(self, experiment_id: str) -> None:
+        if experiment_id in self._seen:
+            return
+        self._seen.add(experiment_id)
+        known, begun = self._door.known(experiment_id)
+        self._new_ids.update(known)
+        for old, ids in begun.items():
+            self._begun[old] = list(dict.fromkeys([*self._begun.get(old, ()), *ids]))
+
     def _one(self, run: MlflowRun, experiment_id: str) -> str:
-        tags = {**({USER: run.user} if run.user else {}), **run.tags, OLD_ID: run.id}
+        tags = {**({USER: run.user} if run.user else {}), **run.tags, BEGUN: run.id}
+        tags.pop(OLD_ID, None)
         parent = tags.pop(PARENT, None)
         tags.pop("mlflow.runName", None)
         start = {} if (at := _moment(run.started_at)) is None else {"start_time": at}
         made = self._door.post("runs/create", experiment_id=experiment_id, run_name=run.name[:200], **start)
         run_id = str(made["run"]["info"]["run_id"])
-        if parent is not None:
-            self._parents[run_id] = parent
         for name, values, most in (("tags", tags, MAX_TAG_CHARS), ("params", run.params, MAX_PARAM_CHARS)):
             for some in _batches(self._texts(run, name, values, most), TEXTS_AT_ONCE):
                 self._log(run, run_id, name, some)
@@ -187,7 +219,19 @@ class _Import:
         status = run.status if run.status in ("FINISHED", "FAILED", "KILLED") else "KILLED"
         end = {} if (at := _moment(run.ended_at)) is None else {"end_time": at}
         self._door.post("runs/update", run_id=run_id, status=status, **end)
+        self._new_ids[run.id] = run_id
+        if parent is not None and parent not in self._new_ids:
+            self._waiting[run.id] = parent
+        else:
+            self._complete(run.id, parent)
         return run_id
+
+    def _complete(self, old: str, parent: Optional[str]) -> None:
+        """Connect a run with its parent, and note that it is imported completely."""
+        run_id = self._new_ids[old]
+        if parent in self._new_ids:
+            self._door.post("runs/set-tag", run_id=run_id, key=PARENT, value=self._new_ids[str(parent)])
+        self._door.post("runs/set-tag", run_id=run_id, key=OLD_ID, value=old)
 
     def _log(self, run: MlflowRun, run_id: str, kind: str, items: list[dict[str, Any]]) -> int:
         """Log items; return how many were accepted. A rejected key is reported, and the others are logged."""
@@ -229,6 +273,14 @@ class _Import:
             if len(key) > MAX_KEY_CHARS or len(value) > most:
                 self._problems.add(f"{run.id}: {name}: {key[:60]} was cut: at most {most} characters")
             yield {"key": key[:MAX_KEY_CHARS], "value": value[:most]}
+
+
+def _storable(value: Any) -> Any:
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {_storable(key): _storable(inner) for key, inner in value.items()}
+    return [_storable(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _sent(point: Point) -> dict[str, Any]:
