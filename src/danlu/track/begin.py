@@ -26,6 +26,7 @@ from danlu.track.writer import Writer
 SWITCH = "DANLU_TRACK"
 """Environment variable: `on` (default), `offline` (nothing is sent), `off` (nothing is written)."""
 
+
 SET_FIELDS = ("labels", "name", "folder", "description")
 """Fields that a script may set after the start."""
 

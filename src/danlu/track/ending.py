@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import builtins
+import contextlib
 import os
 import sys
+import threading
+import weakref
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Optional
 
@@ -14,14 +18,26 @@ if TYPE_CHECKING:
     from danlu.track.artifact import Artifact
     from danlu.track.run import Run
 
+_RAISE_AGAIN = ("asyncio.runners", "runpy")
+"""Modules that run a script, or most of it. An exception that was caught after them has passed other code since."""
+
 _live: list[Run] = []
 _open: list[Artifact] = []
 _was_prepared = False
+_worker = 0
+"""Process of `multiprocessing` that was prepared."""
+
 _failure: Optional[BaseException] = None
+_newest_exit: Optional[weakref.ref[_Exit]] = None
 
 
 class _Exit(SystemExit):
     """Raised by `sys.exit`. When it is deleted without a Python caller on the stack, it was not caught."""
+
+    def __init__(self, *code: Any) -> None:
+        global _newest_exit  # noqa: PLW0603
+        super().__init__(*code)
+        _newest_exit = weakref.ref(self)
 
     def __del__(self) -> None:
         global _failure  # noqa: PLW0603
@@ -49,6 +65,7 @@ def forget_artifact(artifact: Artifact) -> None:
 
 def _prepare() -> None:
     global _was_prepared  # noqa: PLW0603
+    _prepare_worker()
     if _was_prepared:
         return
     _was_prepared = True
@@ -63,10 +80,31 @@ def _prepare() -> None:
 
     sys.excepthook = note
     sys.exit = _exit
+    quitter = type(getattr(builtins, "exit", None))
+    if quitter.__module__ == "_sitebuiltins":  # the functions `exit` and `quit`
+        setattr(quitter, "__call__", _quit)  # noqa: B010 - a method of a class that is found at run time
+
+
+def _prepare_worker() -> None:
+    """A forked process of `multiprocessing` ends without `atexit`, and its exceptions get to no hook."""
+    global _worker  # noqa: PLW0603
+    util, process = (sys.modules.get(f"multiprocessing.{name}") for name in ("util", "process"))
+    if util is None or process is None or process.parent_process() is None or _worker == os.getpid():
+        return
+    _worker = os.getpid()
+    util.Finalize(None, _end_worker, exitpriority=0)
 
 
 def _exit(status: Any = None, /) -> NoReturn:
+    if threading.current_thread() is not threading.main_thread():
+        raise SystemExit(status)  # ends the thread; Python prints any other class
     raise _Exit(status)
+
+
+def _quit(_: object, code: Any = None) -> NoReturn:
+    with contextlib.suppress(Exception):
+        sys.stdin.close()
+    _exit(code)
 
 
 def forget(run: Run) -> None:
@@ -90,12 +128,42 @@ def state_after(error: BaseException) -> tuple[str, str]:
     return "failed", f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+def _end_worker() -> None:
+    global _failure  # noqa: PLW0603
+    _failure = sys.exc_info()[1] or _failure
+    _end_all()
+
+
+def _ended_by() -> Optional[BaseException]:
+    """Return the exception that ends the process, as far as known."""
+    if _failure is not None:
+        return _failure
+    exit = None if _newest_exit is None else _newest_exit()  # alive in a cycle, as after `asyncio.run`
+    if exit is not None and _left_script(exit):
+        return exit
+    # somebody else's hook, such as rich's, may have replaced the one above; a shell notes what did not end it
+    last = None if hasattr(sys, "ps1") else getattr(sys, "last_value", None)
+    return last if last is not None and _left_script(last) else None
+
+
+def _left_script(error: BaseException) -> bool:
+    """Whether an exception passed the outermost code of the script, and the script has not kept it."""
+    trace = error.__traceback__
+    if trace is None:
+        return False
+    around, script = trace.tb_frame, vars(sys.modules.get("__main__", builtins))
+    is_outermost = around.f_code.co_name == "<module>" and around.f_globals is script
+    is_outermost = is_outermost or around.f_globals.get("__name__") in _RAISE_AGAIN
+    return is_outermost and not any(kept is error for kept in list(script.values()))
+
+
 def _end_all() -> None:
-    is_well = _failure is None or state_after(_failure)[0] == "finished"
-    for artifact in list(_open) if is_well else ():
+    failure = _ended_by()
+    state, reason = ("finished", "") if failure is None else state_after(failure)
+    for artifact in list(_open) if state == "finished" else ():
         artifact.finish()
     for run in list(_live):
-        run.finish(*(state_after(_failure) if _failure is not None else ("finished", "")))
+        run.finish(state, reason)
     writer.give_up()
     termination.stop()
     spawning.leave()
