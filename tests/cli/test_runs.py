@@ -109,7 +109,8 @@ class TestRuns:
         assert danlu("runs", "compare", "one").code == 2
         refused = danlu("runs", "export", two_runs[0].run, "x.parquet")
         assert refused.code == 0 or "pip install 'danlu[parquet]'" in refused.err
-        assert list(alone.glob(".partial*")) == []
+        assert "is a folder; name a file in it" in danlu("runs", "export", two_runs[0].run, str(alone)).err
+        assert list(alone.glob(".partial*")) + list(alone.parent.glob(".partial*")) == []
 
     def test_progress_of_a_job(self, danlu: Danlu, client: Client) -> None:
         job = client.jobs.submit(name="pushed", command="true")

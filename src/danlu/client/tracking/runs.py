@@ -16,6 +16,7 @@ from danlu.client.tracking.mlflow import Imported, import_mlflow
 from danlu.client.tracking.mlflow.records import MlflowRun
 from danlu.client.tracking.plain_yaml import load_plain
 from danlu.client.tracking.run_list import ListedRun, RunList, points_of
+from danlu.errors import InvalidInput
 from danlu.importing.records import ForeignRun
 from danlu.importing.swanlab import SwanlabFolders
 from danlu.importing.tensorboard import EventFolders
@@ -109,6 +110,8 @@ class Run:
         """Write every point to a file: CSV, or Parquet if the name ends in `.parquet`. The file appears when it is
         complete."""
         target = Path(path)
+        if target.is_dir():
+            raise InvalidInput(f"{target} is a folder; name a file in it, such as {target / 'run.csv'}")
         chosen = file_format or ("parquet" if target.suffix == ".parquet" else "csv")
         partial = target.with_name(f".partial.{target.name}")
         query: Query = {"format": chosen}
