@@ -102,6 +102,13 @@ class TestRuns:
         data = json.loads(danlu("runs", "compare", "cli-many", "cli-few", "-m", "train/m449", "--json").out)
         assert sorted(one["last"] for one in data["metrics"]["train/m449"].values()) == [1.0, 2.0]
 
+    @pytest.mark.usefixtures("two_runs")
+    def test_a_list_that_is_cut_says_of_what_order_it_is(self, danlu: Danlu) -> None:
+        assert danlu("runs", "ls", "-n", "1").err.startswith("danlu: only the newest 1 are shown")
+        assert danlu("runs", "ls", "-n", "1", "--sort", "-val/acc").err.startswith(
+            "danlu: only the first 1 in this order"
+        )
+
     def test_what_is_wrong_is_said(self, danlu: Danlu, alone: Path, two_runs: list[JournalMaker]) -> None:
         said = danlu("runs", "ls", "hparams.lr <")
         assert (said.code, said.err.splitlines()[-1]) == (1, "danlu:               ^")

@@ -118,7 +118,7 @@ class Unreadable(BaseEstimator):  # type: ignore[misc]
 
 def test_a_fit_whose_parameters_cannot_be_read_took_as_long_as_it_took() -> None:
     began = time.perf_counter()
-    with track.autolog(frameworks=["sklearn"]):
+    with track.autolog(frameworks="sklearn"):
         Unreadable().fit([[1.0]])
     elapsed = time.perf_counter() - began
     (folder,) = find_runs(".danlu")

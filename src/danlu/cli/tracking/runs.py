@@ -10,7 +10,7 @@ import typer
 
 from danlu.cli import CONTEXT
 from danlu.cli.options import AsJson
-from danlu.cli.terminal import echo, echo_block, echo_json, one_line, paint, say_more
+from danlu.cli.terminal import echo, echo_block, echo_err, echo_json, one_line, paint, say_more
 
 if TYPE_CHECKING:
     from danlu.client.tracking.runs import Run
@@ -67,7 +67,10 @@ def ls(
         rows = list(client.runs.list(filter_, folder=folder, job=of_job, deleted=deleted, sort=sort, limit=limit + 1))
     shown = rows[:limit]
     echo_json(shown) if as_json else echo_block(rows_text(shown, sort or ""))
-    say_more(len(rows), limit)
+    if sort is None:
+        say_more(len(rows), limit)
+    elif len(rows) > limit:
+        echo_err(f"danlu: only the first {limit} in this order are shown; -n {limit * 10} shows more")
 
 
 @app.command(context_settings=CONTEXT)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Callable, Optional
+from typing import Callable, Optional, Union
 
 from danlu.track.autolog import boosting, frameworks, sklearn, torch
 from danlu.track.autolog.torch import watch
 from danlu.track.listen.patching import Patches
 from danlu.track.listen.target import Target
 from danlu.track.run import Run
+from danlu.track.values import brief
 from danlu.track.warn import warn_once
 
 INSTALL: dict[str, Callable[[Patches, Target], None]] = {
@@ -23,7 +24,9 @@ INSTALL: dict[str, Callable[[Patches, Target], None]] = {
 }
 
 
-def autolog(run: Optional[Run] = None, *, frameworks: Optional[Sequence[str]] = None, every: int = 10) -> Patches:
+def autolog(
+    run: Optional[Run] = None, *, frameworks: Union[Sequence[str], str, None] = None, every: int = 10
+) -> Patches:
     """Track what scikit-learn, PyTorch, XGBoost, LightGBM, Keras, Lightning and transformers do from here on.
 
     May be called before or after they are imported. Logs to `run`, by default the newest run of the script; without
@@ -31,11 +34,12 @@ def autolog(run: Optional[Run] = None, *, frameworks: Optional[Sequence[str]] = 
     optimizer. `undo()` of the result ends it.
     """
     patches, target = Patches(), Target(run)
-    for name in INSTALL if frameworks is None else frameworks:
+    named = [frameworks] if isinstance(frameworks, str) else INSTALL if frameworks is None else frameworks
+    for name in named:
         if name in INSTALL:
             INSTALL[name](patches, target)
         else:
-            warn_once(f"autolog {name}", f"autolog(): expected some of {', '.join(INSTALL)}, got {name!r:.80}")
+            warn_once(f"autolog {name}", f"autolog(): expected some of {', '.join(INSTALL)}, got {brief(name)}")
     torch.set_interval(patches, every)
     patches.on_undo(target.finish)
     return patches
