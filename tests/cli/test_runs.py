@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -124,3 +125,35 @@ class TestRuns:
         client.runs.push(job.id, {"loss": 1.0}, step=66, total_steps=1000, epoch=3)
         assert "6.6%, step 66 of 1000" in danlu("show", job.id).out
         job.wait()
+
+
+class TestSync:
+    def test_a_bad_run_is_named_and_never_stops_the_others(self, danlu: Danlu, alone: Path) -> None:
+        def write(name: str, **header: object) -> Path:
+            run = journal.new_run_id()
+            folder = alone / "runs" / f"{name}-{run}"
+            folder.mkdir(parents=True)
+            about = {"run": run, "name": name, "created_at": BEGAN, "writer": "process", "branch": 1, **header}
+            own = journal.new_journal_id()
+            end = journal.encode_finish("finished", time=BEGAN)
+            (folder / f"{own}.journal").write_bytes(journal.file_header(own) + journal.encode_run(about) + end)
+            return folder
+
+        write("a-branch", branch="x")
+        write("a-created", created_at="x")
+        write("a-nameless", run=None)
+        write("a-rank", rank=[1])
+        (write("b-noise") / "0.journal").write_bytes(b"no journal")
+        os.mkfifo(write("b-pipe") / "0.journal")
+        for name, data in (("c-empty", b""), ("c-noise", bytes(range(256)))):
+            next(write(name).iterdir()).write_bytes(data)
+        write("z-good")
+        said = danlu("sync", str(alone / "runs"))
+        told = {line.split()[1].partition("-run-")[0]: line for line in said.out.splitlines()}
+        assert said.code == 1
+        assert sorted(name for name, line in told.items() if line.endswith("sent")) == [
+            *("a-branch", "a-rank", "b-noise", "b-pipe", "z-good"),
+        ]
+        assert "created_at: expected a number" in told["a-created"]
+        for name in ("a-nameless", "c-empty", "c-noise"):
+            assert told[name].endswith("no journal in it names a run")

@@ -75,19 +75,21 @@ class Recorded(NamedTuple):
 
 
 def open_journals(folder: str) -> list[JournalFile]:
-    """Return the journals of a run whose first frame is complete."""
+    """Return the journals of a run whose first frame is complete, and names a run."""
     found = []
     for path in journals_in(folder):
+        if not os.path.isfile(path):
+            continue  # reading a pipe would block forever
         with open(path, "rb") as file:
             head = file.read(journal.FILE_HEADER_BYTES + journal.MAX_PAYLOAD_BYTES + 64)
         try:
             about = journal.read_file_header(head)
+            first = next(iter(journal.scan(head).frames), None)
+            header = journal.decode_json(first) if first is not None and first.kind == Kind.RUN else {}
         except journal.BadJournal:
             continue
-        first = next(iter(journal.scan(head).frames), None)
-        if first is None or first.kind != Kind.RUN:
-            continue
-        found.append(JournalFile(path, about.journal_id, journal.decode_json(first)))
+        if isinstance(header.get("run"), str):
+            found.append(JournalFile(path, about.journal_id, header))
     return sorted(found, key=_order)
 
 
@@ -145,7 +147,12 @@ def _apply(values: dict[str, Any], mappings: dict[str, dict[str, Any]], fields: 
     mappings[field].update(values.get("set") or {})
 
 
-def _order(one: JournalFile) -> tuple[int, bool, int, float]:
+def _order(one: JournalFile) -> tuple[float, bool, float, float]:
     header = one.header
-    created = header.get("created_at") or 0.0
-    return int(header.get("branch") or 1), header.get("writer") != "process", int(header.get("rank") or 0), created
+    branch, rank, created = (_number(header.get(name)) for name in ("branch", "rank", "created_at"))
+    return branch or 1, header.get("writer") != "process", rank, created
+
+
+def _number(value: Any) -> float:
+    """Return a number of a header; 0 for anything else, which the server refuses with a reason."""
+    return float(value) if isinstance(value, (int, float)) and abs(value) < 1e300 else 0.0

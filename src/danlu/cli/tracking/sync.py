@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
 import typer
 
 from danlu.cli.options import AsJson
-from danlu.cli.terminal import echo, echo_err, echo_json
+from danlu.cli.terminal import echo, echo_err, echo_json, one_line
+
+if TYPE_CHECKING:
+    from danlu.track.sync.syncing import Synced
 
 
 def sync(
@@ -36,10 +39,11 @@ def sync(
     from danlu.client.config import load_settings
     from danlu.content.drafts import find_drafts
     from danlu.errors import InvalidInput, NotSignedIn, ServerUnreachable
+    from danlu.importing.records import UNREADABLE
     from danlu.spec.units import show_size
-    from danlu.track.folders import find_runs, runs_folder
+    from danlu.track.folders import find_runs, journals_in, runs_folder
     from danlu.track.sync.address import Address, connected
-    from danlu.track.sync.syncing import ServerAway, Synced, sync_run
+    from danlu.track.sync.syncing import ServerAway, sync_run
 
     place = runs_folder(os.environ, str(folder) if folder is not None else None)
     runs, drafts = list(find_runs(place)), list(find_drafts(place))
@@ -58,12 +62,15 @@ def sync(
                 raise ServerUnreachable(
                     f"no server at {settings.url} ({error}); {len(done)} of {len(runs)} runs were synced"
                 ) from error
-            if found is None:
+            except UNREADABLE as error:  # whatever is in its files
+                found = _unread(one, f"its files cannot be read: {error!r:.300}")
+            if found is None and not journals_in(one):
                 continue
+            found = found or _unread(one, "no journal in it names a run")
             done.append(found)
             if not as_json:
                 sent = f"{show_size(found.num_bytes)} sent" if found.num_bytes else "already uploaded"
-                echo(f"{found.run_id}  {found.name}  {found.problem or sent}")
+                echo(one_line(f"{found.run_id}  {found.name}  {found.problem or sent}"))
     artifacts = sync_artifacts(address, drafts, is_quiet=as_json)
     if as_json:
         echo_json([*(one._asdict() for one in done), *(one._asdict() for one in artifacts)])
@@ -71,3 +78,9 @@ def sync(
         echo_err(f"no runs and no artifacts below {place}")
     if any([one.problem for one in done] + [one.problem for one in artifacts]):
         raise typer.Exit(1)
+
+
+def _unread(folder: str, problem: str) -> Synced:
+    from danlu.track.sync.syncing import Synced
+
+    return Synced(folder, "-", os.path.basename(folder), 0, problem)
