@@ -14,3 +14,6 @@ RULES: int = _core.RULES
 """Version of the rules for boundaries. Another version gives other boundaries."""
 
 next_cut: Callable[[bytes, int, int], int] = _core.next_cut
+
+FILE: str = _core.__file__
+"""For processes that cannot import installed packages: it needs nothing but Python."""

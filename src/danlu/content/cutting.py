@@ -15,11 +15,15 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import sys
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple
+from importlib import import_module
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
+from importlib.util import module_from_spec
+from typing import NamedTuple, Optional
 
 RULES = 1
 """Which places are cuts. The compiled form must have the same number: other places would be sent once more."""
@@ -78,10 +82,29 @@ def next_cut(data: bytes, begin: int, end: int) -> int:
 def next_cut_here() -> Callable[[bytes, int, int], int]:
     """The fastest form of `next_cut` on this machine."""
     try:
-        from danlu_accel import cutting as compiled
+        compiled = import_module("danlu_accel.cutting")
     except ImportError:
         return next_cut
     return compiled.next_cut if compiled.RULES == RULES else next_cut
+
+
+def compiled_file() -> Optional[str]:
+    """The file of the compiled form, for processes that cannot import installed packages."""
+    try:
+        return str(import_module("danlu_accel.cutting").FILE)
+    except (ImportError, AttributeError):  # an older one does not say
+        return None
+
+
+def load_compiled(file: str) -> None:
+    """Make the compiled form in a file the one that is used. Without effect if it is of another Python."""
+    loader = ExtensionFileLoader("_cutting", file)
+    try:
+        module = module_from_spec(ModuleSpec("_cutting", loader, origin=file))
+        loader.exec_module(module)
+    except (ImportError, OSError):
+        return
+    sys.modules.setdefault("danlu_accel.cutting", module)
 
 
 def _cut_without_lines(data: bytes, begin: int, stop: int) -> int:

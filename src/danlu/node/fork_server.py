@@ -1,6 +1,6 @@
 """Starts attempts by forking, so that what their processes need is loaded only once.
 
-    python -I -S fork_server.py CONTROL_FD START_SECONDS
+    python -I -S fork_server.py CONTROL_FD START_SECONDS [FILE]      FILE: the compiled search for ends of chunks
 
 Each message on the control socket carries two descriptors: the start lock of an attempt, and a socket on which its
 `Gang` is received and the answer sent (`ok`, or one sentence about the problem). An incomplete request, whose writer
@@ -21,6 +21,7 @@ from typing import NoReturn
 
 sys.path.append(os.path.abspath(os.path.join(__file__, "../../..")))
 
+from danlu.content import cutting
 from danlu.node.stage import stager  # noqa: F401  loaded for the shims, which fork it
 from danlu.node.supervise import linux
 from danlu.node.supervise.gang import start
@@ -73,6 +74,8 @@ def _read(asked: socket.socket) -> str:
 def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children are reaped automatically
     linux.name_process("danlu-forks")
+    if sys.argv[3:]:
+        cutting.load_compiled(sys.argv[3])  # now: the users of jobs may not be able to read the file
     gc.freeze()  # all children share the memory pages of what is loaded
     serve(socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]))
 

@@ -13,6 +13,7 @@ from danlu.cli.terminal import echo, echo_err, echo_json, one_line
 
 if TYPE_CHECKING:
     from danlu.track.sync.syncing import Synced
+    from danlu.transfer.api import Api
 
 
 def sync(
@@ -39,11 +40,9 @@ def sync(
     from danlu.client.config import load_settings
     from danlu.content.drafts import find_drafts
     from danlu.errors import InvalidInput, NotSignedIn, ServerUnreachable
-    from danlu.importing.records import UNREADABLE
-    from danlu.spec.units import show_size
-    from danlu.track.folders import find_runs, journals_in, runs_folder
+    from danlu.track.folders import find_runs, runs_folder
     from danlu.track.sync.address import Address, connected
-    from danlu.track.sync.syncing import ServerAway, sync_run
+    from danlu.track.sync.syncing import ServerAway
 
     place = runs_folder(os.environ, str(folder) if folder is not None else None)
     runs, drafts = list(find_runs(place)), list(find_drafts(place))
@@ -55,22 +54,12 @@ def sync(
     address = Address(settings.url, settings.credentials)
     done: list[Synced] = []
     with connected(address) as api:
-        for one in runs:
-            try:
-                found = sync_run(api, one)
-            except ServerAway as error:
-                raise ServerUnreachable(
-                    f"no server at {settings.url} ({error}); {len(done)} of {len(runs)} runs were synced"
-                ) from error
-            except UNREADABLE as error:  # whatever is in its files
-                found = _unread(one, f"its files cannot be read: {error!r:.300}")
-            if found is None and not journals_in(one):
-                continue
-            found = found or _unread(one, "no journal in it names a run")
-            done.append(found)
-            if not as_json:
-                sent = f"{show_size(found.num_bytes)} sent" if found.num_bytes else "already uploaded"
-                echo(one_line(f"{found.run_id}  {found.name}  {found.problem or sent}"))
+        try:
+            done.extend(found for one in runs if (found := _sync_one(api, one, is_quiet=as_json)) is not None)
+        except ServerAway as error:
+            raise ServerUnreachable(
+                f"no server at {settings.url} ({error}); {len(done)} of {len(runs)} runs were synced"
+            ) from error
     artifacts = sync_artifacts(address, drafts, is_quiet=as_json)
     if as_json:
         echo_json([*(one._asdict() for one in done), *(one._asdict() for one in artifacts)])
@@ -80,7 +69,23 @@ def sync(
         raise typer.Exit(1)
 
 
-def _unread(folder: str, problem: str) -> Synced:
-    from danlu.track.sync.syncing import Synced
+def _sync_one(api: Api, folder: str, *, is_quiet: bool) -> Optional[Synced]:
+    """Sync a run and say so; None when its folder has no journal. Raises ServerAway."""
+    from danlu.spec.units import show_size
+    from danlu.track.folders import journals_in
+    from danlu.track.sync.syncing import ServerAway, Synced, sync_run
 
-    return Synced(folder, "-", os.path.basename(folder), 0, problem)
+    problem = "no journal in it names a run"
+    try:
+        found = sync_run(api, folder)
+    except ServerAway:
+        raise
+    except Exception as error:  # whatever is in its files
+        found, problem = None, f"its files cannot be read: {error!r:.300}"
+    if found is None and not journals_in(folder):
+        return None
+    found = found or Synced(folder, "-", os.path.basename(folder), 0, problem)
+    if not is_quiet:
+        sent = f"{show_size(found.num_bytes)} sent" if found.num_bytes else "already uploaded"
+        echo(one_line(f"{found.run_id}  {found.name}  {found.problem or sent}"))
+    return found

@@ -12,6 +12,7 @@ import weakref
 from collections.abc import Callable
 from pathlib import Path
 
+from danlu.content import cutting
 from danlu.engines.local.scripts import NODE_SCRIPTS
 from danlu.errors import EngineUnavailable
 from danlu.node.task import OK, Gang, gang_to_json
@@ -69,9 +70,10 @@ class ForkServer:
     def _run(self) -> socket.socket:
         ours, theirs = socket.socketpair()
         with theirs:
-            script = str(NODE_SCRIPTS / "fork_server.py")
+            script, compiled = str(NODE_SCRIPTS / "fork_server.py"), cutting.compiled_file()
+            arguments = [str(theirs.fileno()), str(self._start_seconds), *([compiled] if compiled else [])]
             process = subprocess.Popen(
-                [self._python, "-I", "-S", script, str(theirs.fileno()), str(self._start_seconds)],
+                [self._python, "-I", "-S", script, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

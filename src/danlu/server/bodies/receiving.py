@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 from typing import Optional
 
-import numpy as np
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
@@ -15,6 +14,7 @@ from starlette.datastructures import Headers
 from danlu.errors import TooLarge
 from danlu.server.bodies.direct import fill_directly
 from danlu.store.objects.base import Bytes, ObjectInfo, Writer
+from danlu.store.objects.direct import aligned_buffer
 
 HEADER_BYTES = 4 << 20
 """What the header of a pack may have, beside the bytes in it."""
@@ -61,7 +61,7 @@ async def _give_up(writer: Writer, writing: asyncio.Future[None] | None) -> None
 async def _pieces(request: Request) -> AsyncGenerator[Bytes, None]:
     """The body in pieces. One is good until the next but one is asked for."""
     size = min(PIECE_BYTES, announced_bytes(request.headers) or 0)
-    buffers = (_buffer(size), _buffer(size))
+    buffers = (aligned_buffer(size), aligned_buffer(size))
     number = 0
     while has := await fill_directly(request, buffers[number % 2]):
         yield buffers[number % 2][:has]
@@ -83,7 +83,7 @@ async def receive_whole(request: Request, max_bytes: int) -> memoryview:
         return await _gather(request, max_bytes)
     if announced > max_bytes:
         raise _too_large(max_bytes)
-    whole = _buffer(announced)
+    whole = aligned_buffer(announced)
     size = await fill_directly(request, whole)
     async for piece in request.stream():  # h11 hands out no more than was announced
         whole[size : size + len(piece)] = piece
@@ -98,11 +98,6 @@ async def _gather(request: Request, max_bytes: int) -> memoryview:
         if len(whole) > max_bytes:
             raise _too_large(max_bytes)
     return memoryview(whole)
-
-
-def _buffer(size: int) -> memoryview:
-    """Memory as it is found: clearing it took as long as receiving."""
-    return np.empty(size, np.uint8).data
 
 
 def _too_large(max_bytes: int) -> TooLarge:

@@ -28,6 +28,7 @@ from danlu.store.objects.base import (
     check_prefix,
     checked_key,
 )
+from danlu.store.objects.direct import write_directly
 
 FOLDER_TRIES = 100
 WRITE_BYTES = 256 << 10
@@ -243,7 +244,7 @@ def _check(path: StorePath, announced: str | None, digest: str) -> None:
 def _write_durably(path: str, data: Bytes, sha256: str | None) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        view = memoryview(data)
+        view = memoryview(data)[write_directly(descriptor, data) :]
         while view:
             view = view[os.write(descriptor, view[:WRITE_BYTES]) :]
         os.fsync(descriptor)
