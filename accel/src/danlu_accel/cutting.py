@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from typing import Union
 
 _core = import_module("danlu_accel._cutting")
 
 RULES: int = _core.RULES
 """Version of the rules for boundaries. Another version gives other boundaries."""
 
-next_cut: Callable[[bytes, int, int], int] = _core.next_cut
+TAKES_BUFFERS: bool = _core.TAKES_BUFFERS
+"""Whether it takes any object with memory of its own, such as a bytearray."""
+
+next_cut: Callable[[Union[bytes, bytearray], int, int], int] = _core.next_cut
 
 FILE: str = _core.__file__
 """For processes that cannot import installed packages: it needs nothing but Python."""

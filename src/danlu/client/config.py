@@ -19,8 +19,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Optional
 from urllib.parse import urlsplit
 
-import yaml
-
 from danlu.errors import InvalidInput
 from danlu.inside import InsideJob, inside_job
 from danlu.transfer.carrier import Credentials
@@ -119,6 +117,8 @@ def read_file(path: Path) -> dict[str, str]:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{path} cannot be read: {error}") from error
+    import yaml  # takes longer to load than most commands take, and many have no file to read
+
     try:
         values: Any = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -137,6 +137,8 @@ def read_file(path: Path) -> dict[str, str]:
 
 def save(path: Path, values: Mapping[str, str]) -> None:
     """Write a file that only its owner can read. Atomic."""
+    import yaml
+
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor, partial = tempfile.mkstemp(dir=path.parent, prefix=".partial.")  # mkstemp creates it with mode 0600
     try:

@@ -23,7 +23,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from importlib.util import module_from_spec
-from typing import NamedTuple, Optional
+from typing import NamedTuple, Optional, Union
 
 RULES = 1
 """Which places are cuts. The compiled form must have the same number: other places would be sent once more."""
@@ -60,7 +60,7 @@ class Piece(NamedTuple):
     offset: int
 
 
-def next_cut(data: bytes, begin: int, end: int) -> int:
+def next_cut(data: Union[bytes, bytearray], begin: int, end: int) -> int:
     """Where the chunk that begins at `begin` ends. `end` is the file's, or at least MAX_BYTES away."""
     if end - begin <= MIN_BYTES:
         return end
@@ -79,13 +79,14 @@ def next_cut(data: bytes, begin: int, end: int) -> int:
 
 
 @functools.cache
-def next_cut_here() -> Callable[[bytes, int, int], int]:
+def next_cut_here() -> Callable[[Union[bytes, bytearray], int, int], int]:
     """The fastest form of `next_cut` on this machine."""
     try:
         compiled = import_module("danlu_accel.cutting")
     except ImportError:
         return next_cut
-    return compiled.next_cut if compiled.RULES == RULES else next_cut
+    is_same = compiled.RULES == RULES and getattr(compiled, "TAKES_BUFFERS", False)  # older ones took only `bytes`
+    return compiled.next_cut if is_same else next_cut
 
 
 def compiled_file() -> Optional[str]:
@@ -107,7 +108,7 @@ def load_compiled(file: str) -> None:
     sys.modules.setdefault("danlu_accel.cutting", module)
 
 
-def _cut_without_lines(data: bytes, begin: int, stop: int) -> int:
+def _cut_without_lines(data: Union[bytes, bytearray], begin: int, stop: int) -> int:
     checksum, tries = zlib.crc32, 0
     first = begin + _HASHING_FROM_BYTES
     if _is_one_value(data, first, stop):
@@ -126,7 +127,7 @@ def _cut_without_lines(data: bytes, begin: int, stop: int) -> int:
     return stop
 
 
-def _rolling_hashes(data: bytes, begin: int, end: int) -> bytes:
+def _rolling_hashes(data: Union[bytes, bytearray], begin: int, end: int) -> bytes:
     """A byte for each place: the table's bytes of the last nine, each one bit further, by exclusive or."""
     first = begin - _HASHED_BYTES
     number = int.from_bytes(data[first:end].translate(_TABLE), "little")
@@ -136,7 +137,7 @@ def _rolling_hashes(data: bytes, begin: int, end: int) -> bytes:
     return number.to_bytes(end - first + 8, "little")[_HASHED_BYTES : end - first]
 
 
-def _is_one_value(data: bytes, begin: int, stop: int) -> bool:
+def _is_one_value(data: Union[bytes, bytearray], begin: int, stop: int) -> bool:
     """Whether it is one byte again and again, as in files with holes."""
     near = min(stop, begin + 64)
     if data[begin : near - 1] != data[begin + 1 : near]:
@@ -145,16 +146,24 @@ def _is_one_value(data: bytes, begin: int, stop: int) -> bool:
 
 
 class Hashers:
-    """Threads that make digests beside the one that cuts. Use it in a `with`."""
+    """Threads that make digests beside the one that cuts, and the memory they work on. Use it in a `with`."""
 
     def __init__(self) -> None:
         self.of_pieces = ThreadPoolExecutor(NUM_HASHERS)
+        self._free: list[bytearray] = []
 
     def __enter__(self) -> Hashers:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.of_pieces.shutdown()
+
+    def take_block(self) -> bytearray:
+        """Memory for a block, used before where possible: the kernel clears each new page, which took as long as reading."""
+        return self._free.pop() if self._free else bytearray(BLOCK_BYTES)
+
+    def give_back(self, block: bytearray) -> None:
+        self._free.append(block)
 
 
 class Cutter:
@@ -166,38 +175,45 @@ class Cutter:
         self.size = 0
 
     def pieces(self) -> Iterator[Piece]:
-        block = os.pread(self._descriptor, BLOCK_BYTES, 0)
-        if len(block) <= MIN_BYTES:  # one piece at most: not worth a thread
-            self.size = len(block)
-            if block:
-                yield Piece(hashlib.sha256(block).hexdigest(), len(block), 0)
+        first = os.pread(self._descriptor, MIN_BYTES + 1, 0)
+        if len(first) <= MIN_BYTES:  # one piece at most: not worth a thread
+            self.size = len(first)
+            if first:
+                yield Piece(hashlib.sha256(first).hexdigest(), len(first), 0)
             return
-        waiting: deque[Future[list[Piece]]] = deque()
-        while block:
-            ends = _cut_block(block, is_last=len(block) < BLOCK_BYTES)
-            view = memoryview(block)[: ends[-1]]
-            waiting.append(self._hashers.of_pieces.submit(_hash_pieces, view, ends, self.size))
-            self.size += len(view)
-            if len(waiting) > BLOCKS_AHEAD:
-                yield from waiting.popleft().result()
-            if len(block) < BLOCK_BYTES:
-                break
-            block = os.pread(self._descriptor, BLOCK_BYTES, self.size)
+        waiting: deque[tuple[Future[list[Piece]], bytearray]] = deque()
+        with open(self._descriptor, "rb", buffering=0, closefd=False) as file:
+            is_last = False
+            while not is_last:
+                if len(waiting) > BLOCKS_AHEAD:
+                    yield from self._finish(*waiting.popleft())
+                block = self._hashers.take_block()
+                file.seek(self.size)
+                has = file.readinto(block)
+                is_last = has < BLOCK_BYTES
+                ends = _cut_block(block, has, is_last=is_last)
+                waiting.append((self._hashers.of_pieces.submit(_hash_pieces, block, ends, self.size), block))
+                self.size += ends[-1] if ends else 0
         while waiting:
-            yield from waiting.popleft().result()
+            yield from self._finish(*waiting.popleft())
+
+    def _finish(self, hashing: Future[list[Piece]], block: bytearray) -> list[Piece]:
+        pieces = hashing.result()
+        self._hashers.give_back(block)
+        return pieces
 
 
-def _cut_block(block: bytes, *, is_last: bool) -> list[int]:
+def _cut_block(block: bytearray, end: int, *, is_last: bool) -> list[int]:
     """Where the pieces end; what is left behind the last one begins the next block."""
-    ends, begin, end, find = [], 0, len(block), next_cut_here()
+    ends, begin, find = [], 0, next_cut_here()
     while begin < end and (is_last or end - begin >= MAX_BYTES):
         begin = find(block, begin, end)
         ends.append(begin)
     return ends
 
 
-def _hash_pieces(view: memoryview, ends: list[int], offset: int) -> list[Piece]:
-    pieces, begin = [], 0
+def _hash_pieces(block: bytearray, ends: list[int], offset: int) -> list[Piece]:
+    view, pieces, begin = memoryview(block), [], 0
     for end in ends:
         pieces.append(Piece(hashlib.sha256(view[begin:end]).hexdigest(), end - begin, offset + begin))
         begin = end

@@ -15,13 +15,26 @@ so later. A problem of tracking is one warning, never an exception.
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from danlu.track.artifact import Artifact
 from danlu.track.autolog import autolog, watch
 from danlu.track.begin import load, start
 from danlu.track.begin_artifact import artifact, load_artifact
-from danlu.track.mirrors import mirror_tensorboard, mirror_wandb
 from danlu.track.run import Run, SilentRun
-from danlu.track.tensorboard import export_tensorboard, import_tensorboard
+
+if TYPE_CHECKING:
+    from danlu.track.mirrors import mirror_tensorboard, mirror_wandb
+    from danlu.track.tensorboard import export_tensorboard, import_tensorboard
+
+# loaded on first use: few scripts need them, and every upload starts a process that does not
+_HOMES = {
+    "export_tensorboard": "danlu.track.tensorboard",
+    "import_tensorboard": "danlu.track.tensorboard",
+    "mirror_tensorboard": "danlu.track.mirrors",
+    "mirror_wandb": "danlu.track.mirrors",
+}
 
 __all__ = [
     "Artifact",
@@ -38,3 +51,9 @@ __all__ = [
     "start",
     "watch",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'danlu.track' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -18,7 +18,6 @@ def store_pack(state: ServerState, pack: Pack, *, project_of: Callable[[Session]
         return
     with state.database.writing() as session:
         project_id = project_of(session)
-        blobs.expect(session, project_id, pack.parts, state.now())
         packed.announce(session, pack, state.now())
     state.blobs.put_pack(pack)
     with state.database.writing() as session:

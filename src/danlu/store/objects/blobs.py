@@ -19,7 +19,7 @@ from typing import Any, cast
 from sqlalchemy import Insert, Table, case, func, select, update
 from sqlalchemy.orm import Session
 
-from danlu.errors import InvalidInput, NotFound, Unavailable
+from danlu.errors import BadChecksum, InvalidInput, NotFound, Unavailable
 from danlu.spec.paths import StorePath
 from danlu.store.objects.base import NUM_AT_A_TIME, Bytes, Objects, Writer
 from danlu.store.objects.packed import Pack, Place, Run, places_of, runs_of
@@ -52,9 +52,18 @@ class Blobs:
         writer.commit(digest)
 
     def put_pack(self, pack: Pack) -> None:
-        """Store many at once, all or none. Raise BadChecksum unless all digests are right."""
-        pack.check()
-        self._objects.put_whole(_pack_path(pack.id), pack.data)
+        """Store many at once, all or none. Raise BadChecksum unless all digests are right.
+
+        The digests are made while the bytes are written: nobody finds them before the database says where they are.
+        """
+        with ThreadPoolExecutor(1) as pool:
+            checking = pool.submit(pack.check)
+            self._objects.put_whole(_pack_path(pack.id), pack.data)
+        try:
+            checking.result()
+        except BadChecksum:
+            self.delete_pack(pack.id)
+            raise
 
     def delete_pack(self, pack_id: str) -> None:
         self._objects.delete(_pack_path(pack_id))

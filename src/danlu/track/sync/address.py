@@ -30,12 +30,13 @@ def find_address(environ: Mapping[str, str]) -> Optional[Address]:
     job = inside_job(environ)
     if job is not None:
         return Address(job.url, job.token)
+    from danlu.client.config import load_settings
+
     try:
-        from danlu.client.config import load_settings
-    except ImportError:  # an image without yaml: use the environment alone
+        found = load_settings(environ=environ)
+    except ImportError:  # there is a file, and no yaml to read it: use the environment alone
         url, key = environ.get("DANLU_URL"), environ.get("DANLU_API_KEY")
         return Address(url, key) if url and key else None
-    found = load_settings(environ=environ)
     return Address(found.url, found.api_key) if found.api_key else None
 
 
