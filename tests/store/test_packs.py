@@ -6,13 +6,14 @@ import hashlib
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select
 from tests.support.databases import KINDS
 from tests.support.world import World
 
 from danlu.errors import BadChecksum, NotFound, Unavailable
 from danlu.server.packs.operations import store_pack
 from danlu.server.stores import cleaning_places
+from danlu.server.trees.service import own_blob
 from danlu.spec.paths import StorePath
 from danlu.store.objects import blobs, packed
 from danlu.store.objects.blobs import BUCKET, Blobs
@@ -20,7 +21,7 @@ from danlu.store.objects.local import LocalObjects
 from danlu.store.objects.packed import Pack, Part, Place, pack_of, runs_of
 from danlu.store.sql.pack_tables import BlobPackRow, BlobPlaceRow
 from danlu.store.upkeep.backup import Stores
-from danlu.store.upkeep.cleaning import find_leftovers
+from danlu.store.upkeep.cleaning import announce_removal, find_leftovers, finish_removal
 from danlu.store.upkeep.leftovers import Kind, Leftover, Places
 from danlu.store.upkeep.moving import copy_objects
 
@@ -71,6 +72,14 @@ def place_of(world: World, data: bytes) -> Place | None:
 
 def found_packs(places: Places) -> list[Leftover]:
     return [one for one in find_leftovers(places) if one.kind is Kind.PACK]
+
+
+def remove_blobs(places: Places) -> list[Leftover]:
+    """What clean-up does before it looks at packs."""
+    found = [one for one in find_leftovers(places) if one.kind is Kind.BLOB]
+    for one in found:
+        one.remove()
+    return found
 
 
 def clean(places: Places) -> None:
@@ -130,7 +139,49 @@ class TestStoring:
             list(world.state.blobs.read_checked(digest(TWO)))
 
 
+class TestSendingWhatIsBeingRemoved:
+    @pytest.fixture
+    def announced(self, world: World, places: Places) -> str:
+        """The digest of a blob in a pack whose removal has begun."""
+        store(world, ONE, TWO)
+        world.clock.pass_seconds(15 * DAY)
+        assert announce_removal(places, digest(ONE), world.clock())
+        return digest(ONE)
+
+    def test_it_stays_when_it_arrives_before_the_end(self, world: World, places: Places, announced: str) -> None:
+        store(world, ONE)
+        finish_removal(places, announced)
+        assert read(world, ONE) == [ONE]
+        assert world.database.read(blobs.owned, [PROJECT], [announced]) == {announced}
+
+    def test_it_is_stored_anew_when_it_arrives_after_the_end(
+        self, world: World, places: Places, announced: str
+    ) -> None:
+        finish_removal(places, announced)
+        assert read(world, ONE) == [None]
+        store(world, ONE)
+        assert read(world, ONE) == [ONE]
+
+
 class TestCleaning:
+    def test_one_that_another_clean_up_has_just_replaced_stays(self, world: World, places: Places) -> None:
+        old = store(world, ONE, TWO, THREE)
+        keep(world, TWO)
+        world.clock.pass_seconds(15 * DAY)
+        remove_blobs(places)
+        (first,), (second,) = found_packs(places), found_packs(places)
+        first.remove()
+        second.remove()
+        assert old in pack_files(world), "a backup that was made before may name it"
+        assert read(world, TWO) == [TWO]
+
+    def test_what_is_found_is_told_as_json(self, world: World, places: Places) -> None:
+        store(world, ONE, TWO, THREE)
+        keep(world, TWO)
+        world.clock.pass_seconds(15 * DAY)
+        assert {type(one.size) for one in remove_blobs(places)} == {int}
+        assert [type(one.size) for one in found_packs(places)] == [int]
+
     def test_a_pack_goes_with_its_last_blob(self, world: World, places: Places) -> None:
         store(world, ONE, TWO)
         world.clock.pass_seconds(15 * DAY)
@@ -234,3 +285,27 @@ def test_a_move_to_another_store_that_broke_off_does_not_copy_packs_again(world:
     moved = Blobs(there.inner, world.database)
     assert b"".join(moved.read(digest(TWO))) == TWO
     assert there.inner.stat(StorePath(BUCKET, f"packs/{pack_id[:2]}/{pack_id}")).size > len(ONE) + len(TWO)
+
+
+def test_a_damaged_pack_is_not_moved_as_if_it_were_whole(world: World, tmp_path: Path) -> None:
+    pack_id = store(world, ONE, TWO)
+    with pack_files(world)[pack_id].open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"x")
+    here = Stores(world.state.objects, LocalObjects(world.settings.server_dir))
+    there = Stores(LocalObjects(tmp_path / "there"), LocalObjects(tmp_path / "inner"))
+    with pytest.raises(BadChecksum, match=f"packs/{pack_id[:2]}/{pack_id}: .*expected sha256 {digest(TWO)}"):
+        copy_objects(world.database, here, there, lambda _: None)
+
+
+def test_a_writer_never_waits_for_a_second_connection(world: World) -> None:
+    """On PostgreSQL all connections may be of those that wait for this writer."""
+    world.state.blobs.put_bytes(digest(ONE), ONE)
+    store(world, TWO)
+    taken: list[int] = []
+    pool = world.database.engine.pool
+    with world.database.writing() as session:
+        event.listen(pool, "checkout", lambda *_: taken.append(1))
+        for data in (ONE, TWO):
+            own_blob(session, world.state, PROJECT, digest(data))
+    assert taken == []

@@ -159,7 +159,7 @@ class Hashers:
         self.of_pieces.shutdown()
 
     def take_block(self) -> bytearray:
-        """Memory for a block, used before where possible: the kernel clears each new page, which took as long as reading."""
+        """Memory for a block. The kernel clears pages that were not used before, which took as long as reading."""
         return self._free.pop() if self._free else bytearray(BLOCK_BYTES)
 
     def give_back(self, block: bytearray) -> None:

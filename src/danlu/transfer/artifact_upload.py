@@ -25,8 +25,8 @@ from danlu.transfer.progress import Told, quiet
 
 NUM_PARALLEL = 4
 WINDOW_BYTES, WINDOW_CHUNKS = 31 << 20, 1000
-"""How many chunks are asked about at a time; what is lacking of them travels in one pack, of which a server takes 32 MiB.
-A pack costs the server some milliseconds beside its bytes: small ones were slower."""
+"""How many chunks are asked about at a time; what is lacking of them travels in one pack. A server takes 32 MiB at
+most, and a pack costs it some milliseconds beside its bytes: small ones were slower."""
 
 COMMIT_SECONDS = 300.0
 

@@ -7,7 +7,7 @@ import re
 from danlu.content.packs import unpack
 from danlu.errors import InvalidInput, TooLarge
 from danlu.store.objects.base import Bytes
-from danlu.store.objects.packed import Pack, Part
+from danlu.store.objects.packed import Pack, parts_of
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -27,12 +27,9 @@ def read_pack(body: Bytes, *, min_bytes: int, max_bytes: int, max_pack_bytes: in
         )
     if len(rest) > max_pack_bytes:
         raise TooLarge(f"a pack holds up to {max_pack_bytes} bytes; send several")
-    parts, start = {}, len(body) - len(rest)
-    for digest, size in zip(digests, sizes, strict=True):
+    for digest in digests:
         check_digest(digest)
-        parts[digest] = Part(start, size)
-        start += size
-    return Pack(body, parts)
+    return Pack(body, parts_of(zip(digests, sizes, strict=True), start=len(body) - len(rest)))
 
 
 def check_digest(digest: str) -> None:

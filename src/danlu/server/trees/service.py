@@ -80,7 +80,7 @@ def add_tree(session: Session, state: ServerState, project_id: int, tree: Tree) 
 def own_blob(session: Session, state: ServerState, project_id: int, digest: str) -> None:
     """Record whose bytes arrived, if they still exist: clean-up may have removed them."""
     try:
-        state.blobs.size(digest)
+        state.blobs.size(digest, session)
     except NotFound as error:
         raise Unavailable(f"{digest} was being removed by clean-up as it arrived; send it again") from error
     blobs.own(session, project_id, digest, state.now())

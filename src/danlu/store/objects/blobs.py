@@ -29,6 +29,7 @@ from danlu.store.sql.tables import BlobOwnerRow
 from danlu.store.sql.upsert import insert_into
 
 BUCKET = "blobs"
+PACKS = "packs/"
 BLOBS = cast(Table, BlobOwnerRow.__table__)
 TOUCH = timedelta(days=1)
 """Precision of the time of last use."""
@@ -84,9 +85,13 @@ class Blobs:
                 found[digest] = one[1]
         return [found.get(digest) for digest in digests]
 
-    def read(self, digest: str) -> Iterator[bytes]:
-        """Yield the bytes in pieces. Raise NotFound at the call."""
-        place = self._places([digest]).get(digest)
+    def read(self, digest: str, session: Session | None = None) -> Iterator[bytes]:
+        """Yield the bytes in pieces. Raise NotFound at the call.
+
+        `session`: the one that the caller has open, if any. Who waits for a second one while others wait for the first
+        stops them all.
+        """
+        place = self._places([digest], session).get(digest)
         if place is None:
             return self._objects.read(_path(digest))
         return self._objects.open(_pack_path(place.pack), is_range=True).pieces(place.start, place.size)
@@ -100,12 +105,13 @@ class Blobs:
         if found.hexdigest() != digest:
             raise Unavailable(f"the stored bytes of {digest} are damaged; report it to an admin")
 
-    def size(self, digest: str) -> int:
-        place = self._places([digest]).get(digest)
+    def size(self, digest: str, session: Session | None = None) -> int:
+        """Raise NotFound when there are no such bytes. `session`: as for `read`."""
+        place = self._places([digest], session).get(digest)
         return self._objects.stat(_path(digest)).size if place is None else place.size
 
-    def _places(self, digests: Sequence[str]) -> dict[str, Place]:
-        return self._database.read(places_of, digests)
+    def _places(self, digests: Sequence[str], session: Session | None = None) -> dict[str, Place]:
+        return self._database.read(places_of, digests) if session is None else places_of(session, digests)
 
     def _read_run(self, run: Run) -> dict[str, memoryview]:
         try:
@@ -263,7 +269,7 @@ def _batches(digests: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _pack_path(pack_id: str) -> StorePath:
-    return StorePath(BUCKET, f"packs/{pack_id[:2]}/{pack_id}")
+    return StorePath(BUCKET, f"{PACKS}{pack_id[:2]}/{pack_id}")
 
 
 def _path(digest: str) -> StorePath:

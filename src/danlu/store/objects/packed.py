@@ -57,11 +57,29 @@ class Pack:
 def pack_of(blobs: Sequence[tuple[str, Bytes]]) -> Pack:
     """Put blobs into one pack, in the form in which clients send them."""
     header = content_packs.pack([{"sha256": digest, "size": len(data)} for digest, data in blobs], ())
-    parts, start = {}, len(header)
-    for digest, data in blobs:
-        parts[digest] = Part(start, len(data))
-        start += len(data)
+    parts = parts_of([(digest, len(data)) for digest, data in blobs], start=len(header))
     return Pack(b"".join((header, *(data for _, data in blobs))), parts)
+
+
+def read_stored(data: Bytes) -> Pack:
+    """A pack as it is stored. Raise BadChecksum unless it is whole and its own header names its bytes."""
+    try:
+        header, rest = content_packs.unpack(data)
+        parts = parts_of([(str(one["sha256"]), int(one["size"])) for one in header], start=len(data) - len(rest))
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadChecksum(f"the header of the pack is damaged: {error}") from error
+    pack = Pack(data, parts)
+    pack.check()
+    return pack
+
+
+def parts_of(sizes: Iterable[tuple[str, int]], *, start: int) -> dict[str, Part]:
+    """Where blobs are that lie one behind the other."""
+    parts = {}
+    for digest, size in sizes:
+        parts[digest] = Part(start, size)
+        start += size
+    return parts
 
 
 class Place(NamedTuple):

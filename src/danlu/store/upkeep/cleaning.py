@@ -146,12 +146,12 @@ def _last_sent_before(session: Session, moment: datetime) -> set[str]:
     return set(session.scalars(query.having(is_old & is_free)))
 
 
-def _with_files(blobs: Blobs, trees: Iterable[str]) -> set[str]:
+def _with_files(blobs: Blobs, trees: Iterable[str], session: Session | None = None) -> set[str]:
     """Digests of the trees and of their files."""
     found = set(trees)
     for tree in trees:
         try:
-            found.update(row[1] for row in json.loads(b"".join(blobs.read(tree))))
+            found.update(row[1] for row in json.loads(b"".join(blobs.read(tree, session))))
         except NotFound:
             continue  # the job fails with a clear reason when it starts
     return found
@@ -193,7 +193,7 @@ def finish_removal(places: Places, digest: str) -> None:
 
 def _is_free(places: Places, session: Session, digest: str, moment: datetime, known_trees: frozenset[str]) -> bool:
     """Whether the blob is still unused and was not sent again."""
-    if digest in _with_files(places.blobs, referenced_trees(session) - known_trees):
+    if digest in _with_files(places.blobs, referenced_trees(session) - known_trees, session):
         return False  # a job refers to it now
     query = select(func.max(BlobOwnerRow.added_at), func.max(BlobOwnerRow.num_refs))
     sent_at, num_refs = session.execute(query.where(BlobOwnerRow.digest == digest)).one()

@@ -51,17 +51,19 @@ def unused_packs(places: Places) -> Iterator[Leftover]:
             if not _remove_if_empty(places, pack_id):
                 _repack(places, pack_id)
 
-        yield Leftover(Kind.PACK, pack_id, size - num_used, remove)
+        yield Leftover(Kind.PACK, pack_id, size - int(num_used), remove)  # PostgreSQL's sums are Decimal
 
 
 def _remove_if_empty(places: Places, pack_id: str) -> bool:
+    """Whether nothing is left to do. Another clean-up may have been here since the pack was found."""
     with places.database.writing() as session:
+        row = session.get(BlobPackRow, pack_id)
+        if row is None or (row.replaced_at is not None and row.replaced_at >= places.now() - REPLACED):
+            return True
         if _digests_in(session, pack_id):
             return False
-        row = session.get(BlobPackRow, pack_id)
-        if row is not None:
-            session.delete(row)
-            session.flush()
+        session.delete(row)
+        session.flush()
         places.blobs.delete_pack(pack_id)
     return True
 
@@ -82,7 +84,9 @@ def _repack(places: Places, old: str) -> None:
         return
     with places.database.writing() as session:
         _move(session, old, new)
-        session.get_one(BlobPackRow, old).replaced_at = places.now()
+        row = session.get(BlobPackRow, old)
+        if row is not None:  # another clean-up may have removed it
+            row.replaced_at = places.now()
 
 
 def _digests_in(session: Session, pack_id: str) -> list[str]:

@@ -34,5 +34,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    if op.get_bind().execute(sa.text("SELECT 1 FROM blob_places LIMIT 1")).first() is not None:
+        raise RuntimeError("blobs are stored in packs, which the older version cannot read; restore a backup instead")
     op.drop_table("blob_places")
     op.drop_table("blob_packs")
