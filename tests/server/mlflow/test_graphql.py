@@ -211,6 +211,41 @@ def test_a_query_ends_in_time(world: World) -> None:
     assert (late["data"], late["errors"]) == (None, ["the query took longer than 0 seconds; ask for less at once"])
 
 
+def test_a_text_that_many_names_ask_for_counts_for_each(door: Door) -> None:
+    run = door.new_run()
+    dataset = {"name": "large", "digest": "1", "profile": "p" * 900_000}
+    door.post("runs/log-inputs", run_id=run, datasets=[{"dataset": dataset, "tags": []}])
+    query = (
+        "query Q($r: String) { mlflowGetRun(input: {runId: $r}) { run { inputs { datasetInputs { dataset { %s }}}}}}"
+    )
+    found = ask(door, query % " ".join(f"a{n}: profile" for n in range(18)), r=run)
+    ((shown,),) = [one["datasetInputs"] for one in [found["mlflowGetRun"]["run"]["inputs"]]]
+    assert [len(text) for text in shown["dataset"].values()] == [900_000] * 18
+    answer = told(send(door, query % " ".join(f"a{n}: profile" for n in range(19)), r=run))
+    error = "expected an answer of at most 16777216 characters, got more; ask for less at once"
+    assert answer == {"data": None, "errors": [error]}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "num_chars"),
+    [("a" * 5000, None, 5016), ("a", 0.5, 17), ("a", ["b" * 2500] * 2, 5017), ("a", [{"b": "c"}], 17)],
+    ids=["a long name", "a number", "a list of texts", "a list of objects"],
+)
+def test_names_numbers_and_lists_count_as_well(name: str, value: Any, num_chars: int) -> None:
+    budget = limits.Budget()
+    for _ in range((16 << 20) // num_chars):
+        budget.answer(name, value)
+    with pytest.raises(limits.Exhausted, match="at most 16777216 characters"):
+        budget.answer(name, value)
+
+
+def test_names_of_types_count(world: World) -> None:
+    query = GraphQLQuery(query="{ __typename }")
+    assert running.run(world.state, Caller(world.admin, None), query)["data"] == {"__typename": "Query"}
+    late = running.run(world.state, Caller(world.admin, None), query, seconds=0)
+    assert (late["data"], late["errors"]) == (None, ["the query took longer than 0 seconds; ask for less at once"])
+
+
 def test_bodies_have_the_door_s_errors(door: Door) -> None:
     address = str(door.http.base_url).rstrip("/").removesuffix("/api/2.0")
     for body in ({}, {"query": 5}, {"query": "x" * 10_001}, {"query": "{a}", "variables": []}):

@@ -1,9 +1,10 @@
-"""What a query may cost: its size before it runs, its look-ups and its time while it runs."""
+"""What a query may cost: its size before it runs, its look-ups, its answer and its time while it runs."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from typing import Any
 
 from graphql import (
     DocumentNode,
@@ -26,18 +27,28 @@ MAX_LOOKUPS = 20
 MAX_SECONDS = 10.0
 MAX_RUNS = 100
 MAX_POINTS = 10_000
+MAX_ANSWER_CHARS = 16 << 20
+"""Names and values together. A text that many names ask for is in the answer once for each."""
+
+FIELD_CHARS = 16
+"""Counted for each field beside its name and text: quotes, brackets, or a number."""
 
 
-class OutOfTime(BaseException):
+class Exhausted(BaseException):
     """Ends the execution of a query. An `Exception` would be reported for one field, and the next would begin."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
 
 
 class Budget:
-    """What is left of a query's look-ups and its time."""
+    """What is left of a query's look-ups, its answer and its time."""
 
     def __init__(self, seconds: float = MAX_SECONDS) -> None:
         self._lookups = MAX_LOOKUPS
-        self._ends_at = time.monotonic() + seconds
+        self._chars = MAX_ANSWER_CHARS
+        self._seconds, self._ends_at = seconds, time.monotonic() + seconds
 
     def look_up(self) -> None:
         self._lookups -= 1
@@ -46,7 +57,16 @@ class Budget:
 
     def check_time(self) -> None:
         if time.monotonic() >= self._ends_at:
-            raise OutOfTime
+            raise Exhausted(f"the query took longer than {self._seconds:g} seconds; ask for less at once")
+
+    def answer(self, name: str, value: Any) -> None:
+        """Count a field of the answer. The fields of objects in it count for themselves."""
+        texts = value if isinstance(value, list) else [value]
+        self._chars -= len(name) + FIELD_CHARS + sum(len(text) for text in texts if isinstance(text, str))
+        if self._chars < 0:
+            raise Exhausted(
+                f"expected an answer of at most {MAX_ANSWER_CHARS} characters, got more; ask for less at once"
+            )
 
 
 def check(document: DocumentNode) -> None:

@@ -11,7 +11,7 @@ from danlu.errors import DanluError, InvalidInput
 from danlu.server.mlflow.bodies import GraphQLQuery
 from danlu.server.mlflow.door import Caller
 from danlu.server.mlflow.graphql import limits
-from danlu.server.mlflow.graphql.resolvers import Asked, resolve
+from danlu.server.mlflow.graphql.resolvers import Asked, counted, resolve
 from danlu.server.mlflow.graphql.schema import schema
 from danlu.server.state import ServerState
 
@@ -40,9 +40,10 @@ def run(
             variable_values=body.variables or {},
             operation_name=body.operation_name,
             field_resolver=resolve,
+            middleware=[counted],
         )
-    except limits.OutOfTime:
-        return _refused(f"the query took longer than {seconds:g} seconds; ask for less at once")
+    except limits.Exhausted as error:
+        return _refused(error.message)
     return {"data": done.data, "errors": [_told(one) for one in (done.errors or [])[:MAX_ERRORS]] or None}
 
 
