@@ -42,7 +42,7 @@ def openapi() -> str:
             settings=ServerSettings(data_dir=home),
             database=database,
             objects=LocalObjects(home),
-            blobs=Blobs(LocalObjects(home)),
+            blobs=Blobs(LocalObjects(home), database),
             uploads=Uploads(home),
             logs=logs,
             usage=usage,

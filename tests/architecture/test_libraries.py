@@ -18,7 +18,7 @@ LIBRARY_HOMES: dict[str, tuple[str, ...]] = {
     "h11": ("gateway/proxy/", "server/protocol.py"),
     "joserfc": ("server/oidc/",),
     "httpx": ("client/", "server/oidc/", "server/webhooks/sending.py"),
-    "numpy": ("store/metrics/", "server/runs/", "server/bodies/"),
+    "numpy": ("store/metrics/", "store/objects/direct.py", "server/runs/"),
     "pyarrow": ("server/runs/export.py",),
     "obstore": ("store/objects/",),
     "opentelemetry": ("server/monitoring/traces.py",),

@@ -19,5 +19,5 @@ TAKES_BUFFERS: bool = _core.TAKES_BUFFERS
 
 next_cut: Callable[[Union[bytes, bytearray], int, int], int] = _core.next_cut
 
-FILE: str = _core.__file__
+FILE = str(_core.__file__)
 """For processes that cannot import installed packages: it needs nothing but Python."""

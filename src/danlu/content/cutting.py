@@ -15,18 +15,17 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import sys
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
-from importlib.machinery import ExtensionFileLoader, ModuleSpec
-from importlib.util import module_from_spec
-from typing import NamedTuple, Optional, Union
+from typing import NamedTuple, Union
 
 RULES = 1
 """Which places are cuts. The compiled form must have the same number: other places would be sent once more."""
+
+COMPILED = "danlu_accel.cutting"
 
 MIN_BYTES, NORMAL_BYTES, MAX_BYTES = 128 << 10, 512 << 10, 2 << 20
 BLOCK_BYTES = 8 << 20
@@ -82,30 +81,11 @@ def next_cut(data: Union[bytes, bytearray], begin: int, end: int) -> int:
 def next_cut_here() -> Callable[[Union[bytes, bytearray], int, int], int]:
     """The fastest form of `next_cut` on this machine."""
     try:
-        compiled = import_module("danlu_accel.cutting")
+        compiled = import_module(COMPILED)
     except ImportError:
         return next_cut
     is_same = compiled.RULES == RULES and getattr(compiled, "TAKES_BUFFERS", False)  # older ones took only `bytes`
     return compiled.next_cut if is_same else next_cut
-
-
-def compiled_file() -> Optional[str]:
-    """The file of the compiled form, for processes that cannot import installed packages."""
-    try:
-        return str(import_module("danlu_accel.cutting").FILE)
-    except (ImportError, AttributeError):  # an older one does not say
-        return None
-
-
-def load_compiled(file: str) -> None:
-    """Make the compiled form in a file the one that is used. Without effect if it is of another Python."""
-    loader = ExtensionFileLoader("_cutting", file)
-    try:
-        module = module_from_spec(ModuleSpec("_cutting", loader, origin=file))
-        loader.exec_module(module)
-    except (ImportError, OSError):
-        return
-    sys.modules.setdefault("danlu_accel.cutting", module)
 
 
 def _cut_without_lines(data: Union[bytes, bytearray], begin: int, stop: int) -> int:

@@ -21,7 +21,7 @@ from typing import NoReturn
 
 sys.path.append(os.path.abspath(os.path.join(__file__, "../../..")))
 
-from danlu.content import cutting
+from danlu.node.compiled_cutting import load_compiled
 from danlu.node.stage import stager  # noqa: F401  loaded for the shims, which fork it
 from danlu.node.supervise import linux
 from danlu.node.supervise.gang import start
@@ -75,7 +75,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children are reaped automatically
     linux.name_process("danlu-forks")
     if sys.argv[3:]:
-        cutting.load_compiled(sys.argv[3])  # now: the users of jobs may not be able to read the file
+        load_compiled(sys.argv[3])  # now: the users of jobs may not be able to read the file
     gc.freeze()  # all children share the memory pages of what is loaded
     serve(socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]))
 

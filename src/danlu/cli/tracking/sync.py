@@ -12,8 +12,7 @@ from danlu.cli.options import AsJson
 from danlu.cli.terminal import echo, echo_err, echo_json, one_line
 
 if TYPE_CHECKING:
-    from danlu.track.sync.syncing import Synced
-    from danlu.transfer.api import Api
+    from danlu.track.sync.syncing import Api, Synced
 
 
 def sync(

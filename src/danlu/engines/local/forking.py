@@ -12,9 +12,9 @@ import weakref
 from collections.abc import Callable
 from pathlib import Path
 
-from danlu.content import cutting
 from danlu.engines.local.scripts import NODE_SCRIPTS
 from danlu.errors import EngineUnavailable
+from danlu.node.compiled_cutting import compiled_file
 from danlu.node.task import OK, Gang, gang_to_json
 
 START_SECONDS = 30
@@ -70,7 +70,7 @@ class ForkServer:
     def _run(self) -> socket.socket:
         ours, theirs = socket.socketpair()
         with theirs:
-            script, compiled = str(NODE_SCRIPTS / "fork_server.py"), cutting.compiled_file()
+            script, compiled = str(NODE_SCRIPTS / "fork_server.py"), compiled_file()
             arguments = [str(theirs.fileno()), str(self._start_seconds), *([compiled] if compiled else [])]
             process = subprocess.Popen(
                 [self._python, "-I", "-S", script, *arguments],

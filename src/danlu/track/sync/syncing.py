@@ -13,7 +13,7 @@ from danlu.track.folders import find_runs
 from danlu.track.processes import Process, from_header, is_gone
 from danlu.track.reading import JournalFile, open_journals
 from danlu.track.termination import read_trace
-from danlu.transfer.api import Api
+from danlu.transfer.api import Api as Api  # noqa: PLC0414 (for those who sync)
 from danlu.transfer.artifact_folders import SentArtifact, send_folder
 from danlu.transfer.errors import Refused
 from danlu.transfer.errors import ServerAway as ServerAway  # noqa: PLC0414 (for those who sync)
