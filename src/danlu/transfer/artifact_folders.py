@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple, Optional, Protocol
 from danlu.content.drafts import FILES, RECORD, Draft, Link, add_line, read_draft
 from danlu.transfer.api import Api
 from danlu.transfer.artifact_upload import ArtifactUpload, Source, send_artifact
+from danlu.transfer.discarding import discard
 from danlu.transfer.errors import Changed, Damaged, LocalProblem, Refused
 from danlu.transfer.journals import announce, read_run_header
 from danlu.transfer.local_files import open_file, try_lock
@@ -91,7 +91,7 @@ class OwnFolder:
     def note(self, line: dict[str, Any]) -> None:
         add_line(self.path, line)
         if "uploaded" in line:
-            shutil.rmtree(os.path.join(self.path, FILES), ignore_errors=True)
+            discard(os.path.join(self.path, FILES))
 
     def find_run(self, link: Link) -> Optional[dict[str, Any]]:
         try:
