@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import math
+import sys
 import wave
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,61 @@ class Nameless:
         raise RuntimeError("no text")
 
     __repr__ = __str__
+
+
+class Rude(Exception):
+    """Raises whatever is asked of it."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        raise Rude
+
+    def __str__(self) -> str:
+        return 5  # type: ignore[return-value]  # noqa: PLE0307
+
+    def __repr__(self) -> str:
+        raise Rude
+
+    def __eq__(self, other: object) -> bool:
+        raise Rude
+
+    def __bool__(self) -> bool:
+        raise Rude
+
+    def __float__(self) -> float:
+        raise Rude
+
+    def __getattr__(self, name: str) -> Any:
+        raise Rude
+
+    __hash__ = Exception.__hash__
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Replace a Rude, which pytest cannot report."""
+    is_rude = False
+    try:
+        yield
+    except Rude:
+        is_rude = True
+    assert not is_rude, "a Rude was raised"
+
+
+class RudeEnd:
+    """Can be marked as an output, and cannot be finished."""
+
+    def link(self, run: object, kind: str) -> None:
+        """Do nothing."""
+
+    def finish(self) -> None:
+        raise Rude
+
+
+def end_of(run: Run) -> tuple[str, str]:
+    frames = journal.scan(own_journal(run.path).data).frames
+    (said,) = [journal.decode_json(frame) for frame in frames if frame.kind == Kind.FINISH]
+    return said["state"], said["reason"]
 
 
 def media_of(run: Run) -> list[journal.Media]:
@@ -54,13 +111,27 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "define_axis": lambda run: run.define_axis(Nameless(), "x"),
     "mark_output": lambda run: run.mark_output(Nameless()),
     "finish": lambda run: run.finish(Nameless(), Nameless()),
+    "rude log": lambda run: run.log(Rude(), Rude(), Rude(), Rude()),
+    "rude values": lambda run: run.log({"loss": Rude(), Rude(): 1}, flush=Rude()),
+    "rude rewind": lambda run: run.rewind(Rude()),
+    "rude total_steps": lambda run: run.total_steps(Rude()),
+    "rude labels": lambda run: setattr(run, "labels", Rude()),
+    "rude hparams": lambda run: run.hparams.update(Rude()),
+    "rude text": lambda run: run.log_text(Rude(), Rude(), Rude(), type=Rude()),
+    "rude image": lambda run: run.log_image(Rude(), Rude()),
+    "rude mark_input": lambda run: run.mark_input(Rude()),
+    "rude output": lambda run: run.mark_output(RudeEnd()),
+    "rude upload": lambda run: run.upload(folder=Rude()),
+    "rude finish": lambda run: run.finish(Rude(), Rude()),
+    "finish with an array": lambda run: run.finish(np.array(["failed", "finished"])),
 }
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_no_call_raises(call: str) -> None:
     run = track.start("mnist")
-    CALLS[call](run)
+    with plain_errors():
+        CALLS[call](run)
     run.log({"after": 1})
     run.finish()
     assert read_run(run.path).state in ("finished", "failed")
@@ -117,6 +188,52 @@ def test_any_reason_ends_a_run(reason: Any, told: str) -> None:
     run.finish("failed", reason)
     ends = [frame for frame in journal.scan(own_journal(run.path).data).frames if frame.kind == Kind.FINISH]
     assert [(one["state"], one["reason"]) for one in map(journal.decode_json, ends)] == [("failed", told)]
+
+
+ERRORS: dict[str, tuple[BaseException, tuple[str, str]]] = {
+    "error": (Rude(), ("failed", "Rude: <Rude: TypeError>")),
+    "exit": (SystemExit(Rude()), ("failed", "sys.exit(<Rude: Rude>)")),
+    "exit with an array": (SystemExit(np.array([0, 0])), ("failed", "sys.exit(array([0, 0]))")),
+    "exit with False": (SystemExit(False), ("finished", "")),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_an_exception_without_text_ends_a_run_and_is_not_replaced(name: str) -> None:
+    error, end = ERRORS[name]
+    run, other = track.start("mnist"), track.start("mnist")
+    try:
+        with run:
+            raise error
+    except BaseException as raised:
+        is_same = raised is error
+    assert is_same
+    assert end_of(run) == end
+    with plain_errors():
+        other.finish("failed", error)
+    assert end_of(other) == ("failed", end[1])
+    assert other._writer is None
+
+
+def test_a_value_that_raises_does_not_take_the_others_along() -> None:
+    with plain_errors():
+        run = track.start("mnist", {"lr": 0.1, "bad": Rude(), "list": [1, Rude()], "inner": {"a": 1, "b": Rude()}})
+        run.log({"loss": 0.5, "bad": Rude()}, step=1)
+    run.finish()
+    told = "<Rude: TypeError>"
+    expected = {"lr": 0.1, "bad": told, "list": [1, told], "inner": {"a": 1, "b": told}}
+    assert read_run(run.path).hparams == expected
+    assert [(point.name, point.value) for point in logged(run)] == [("loss", 0.5)]
+
+
+@pytest.mark.parametrize("kind", [object, Rude])
+def test_a_console_that_is_none_keeps_no_run_from_starting(monkeypatch: pytest.MonkeyPatch, kind: Any) -> None:
+    monkeypatch.setattr(sys, "stdout", kind())
+    with plain_errors():
+        run = track.start("mnist")
+        run.finish()
+    monkeypatch.undo()
+    assert end_of(run) == ("finished", "")
 
 
 def test_infinity_is_clipped_in_images_and_sounds() -> None:

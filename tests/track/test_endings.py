@@ -76,6 +76,35 @@ def test_the_end_of_a_script_is_that_of_its_run(
     assert (child.returncode, ends(tmp_path)) == (code, {"mine": end})
 
 
+RUDE = """
+class Rude(Exception):
+    def __str__(self):
+        return 5
+    def __repr__(self):
+        raise ValueError("no repr")
+class Broken:
+    def link(self, run, kind): pass
+    def finish(self): raise Rude
+first, second = track.start("first"), track.start("second")
+first.mark_output(Broken())
+"""
+
+
+@pytest.mark.parametrize(
+    ("script", "end"),
+    [
+        ("raise Rude", ("failed", "Rude: <Rude: TypeError>")),
+        ("sys.exit(Rude())", ("failed", "sys.exit(<Rude: ValueError>)")),
+    ],
+)
+def test_an_exception_without_text_ends_all_runs(
+    python: Python, tmp_path: Path, script: str, end: tuple[str, str]
+) -> None:
+    err = python(BEGIN + RUDE + script).communicate()[1]
+    assert ends(tmp_path) == {"first": end, "second": end}
+    assert "atexit" not in err
+
+
 def test_a_thread_that_calls_sys_exit_ends_as_quietly_as_before(python: Python, tmp_path: Path) -> None:
     child = python(f"{BEGIN}start(); one = threading.Thread(target=sys.exit, args=(3,)); one.start(); one.join()")
     assert (child.communicate()[1], child.returncode) == ("", 0)

@@ -10,9 +10,11 @@ import sys
 import threading
 import weakref
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Optional
+from typing import TYPE_CHECKING, Any, Callable, NoReturn, Optional, cast
 
 from danlu.track import spawning, termination, writer
+from danlu.track.values import brief, kind_name, text_of
+from danlu.track.warn import warn_once
 
 if TYPE_CHECKING:
     from danlu.track.artifact import Artifact
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 _RAISE_AGAIN = ("asyncio.runners", "runpy")
 """Modules that run a script, or most of it. An exception that was caught after them has passed other code since."""
+
+MAX_REASON = 2000
+MAX_CODE = 200
 
 _live: list[Run] = []
 _open: list[Artifact] = []
@@ -59,7 +64,7 @@ def remember_artifact(artifact: Artifact) -> None:
 
 
 def forget_artifact(artifact: Artifact) -> None:
-    if artifact in _open:
+    with contextlib.suppress(ValueError):
         _open.remove(artifact)
 
 
@@ -108,24 +113,44 @@ def _quit(_: object, code: Any = None) -> NoReturn:
 
 
 def forget(run: Run) -> None:
-    if run in _live:
+    with contextlib.suppress(ValueError):  # another thread was faster
         _live.remove(run)
 
 
 def newest() -> Optional[Run]:
     """Return the last started run of this process that has not ended."""
-    return _live[-1] if _live else None
+    try:
+        return _live[-1]
+    except IndexError:
+        return None
 
 
 def state_after(error: BaseException) -> tuple[str, str]:
-    """Return state and reason of a run that an exception ended."""
-    if isinstance(error, SystemExit):
-        is_well = error.code in (None, 0)
-        return ("finished", "") if is_well else ("failed", f"sys.exit({error.code!r:.200})")
-    if isinstance(error, KeyboardInterrupt):
+    """Return state and reason of a run that an exception ended. Never raises, whatever the exception's methods do."""
+    kind = type(error)  # `isinstance` would also ask the exception itself for its class
+    if issubclass(kind, SystemExit):
+        is_well, told = _code_of(error)
+        return ("finished", "") if is_well else ("failed", f"sys.exit({told})")
+    if issubclass(kind, KeyboardInterrupt):
         return "stopped", "KeyboardInterrupt"
-    text = str(error)
-    return "failed", f"{type(error).__name__}: {text}" if text else type(error).__name__
+    name, text = kind_name(error), text_of(error, MAX_REASON)
+    return "failed", f"{name}: {text}" if text else name
+
+
+def reason_of(reason: object) -> str:
+    """Return the text of a reason that the user gives: a text, an exception, or any other object."""
+    if issubclass(type(reason), BaseException):
+        return state_after(cast(BaseException, reason))[1]
+    return "" if reason is None else text_of(reason, MAX_REASON)
+
+
+def _code_of(error: Any) -> tuple[bool, str]:
+    """Return whether Python ends with 0 after a SystemExit, and the text of its code."""
+    try:
+        code = error.code
+    except Exception:
+        return False, brief(error, MAX_CODE)
+    return code is None or (issubclass(type(code), int) and int.__eq__(code, 0)), brief(code, MAX_CODE)
 
 
 def _end_worker() -> None:
@@ -158,15 +183,26 @@ def _left_script(error: BaseException) -> bool:
 
 
 def _end_all() -> None:
-    failure = _ended_by()
+    try:
+        failure = _ended_by()
+    except Exception as error:  # it looks at objects of the script and of other libraries
+        failure = None
+        warn_once("ended by", f"it is not known how the script ended: {brief(error, 300)}")
     state, reason = ("finished", "") if failure is None else state_after(failure)
     for artifact in list(_open) if state == "finished" else ():
-        artifact.finish()
+        safely(artifact.finish)
     for run in list(_live):
-        run.finish(state, reason)
-    writer.give_up()
-    termination.stop()
-    spawning.leave()
+        safely(run.finish, *(("finished", "") if run.is_complete else (state, reason)))
+    for action in (writer.give_up, termination.stop, spawning.leave):
+        safely(action)
+
+
+def safely(action: Callable[..., object], *args: str) -> None:
+    """Do one of the last things; a problem is one warning, and does not keep the others from being done."""
+    try:
+        action(*args)
+    except Exception as error:
+        warn_once("end", f"a run or an artifact could not be ended: {brief(error, 300)}")
 
 
 def _silence() -> None:

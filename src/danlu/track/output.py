@@ -5,6 +5,7 @@ Descriptors are not redirected: direct output of C code and child processes is n
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Any, Callable
 
@@ -19,7 +20,8 @@ _wrapped: list[tuple[Any, Any]] = []
 
 def listen(listener: Listener) -> None:
     """Call the listener with (1 or 2, text) for everything that is printed from now on."""
-    _listeners.append(listener)
+    if listener not in _listeners:
+        _listeners.append(listener)
     for number, stream in ((1, sys.stdout), (2, sys.stderr)):
         if not any(known is stream for known, _ in _wrapped):
             _wrap(number, stream)
@@ -27,32 +29,36 @@ def listen(listener: Listener) -> None:
 
 def stop(listener: Listener) -> None:
     """Remove the listener. The last one restores the streams."""
-    if listener in _listeners:
+    with contextlib.suppress(ValueError):
         _listeners.remove(listener)
     if _listeners:
         return
     for stream, own in _wrapped:
         # if other code has wrapped it again, that wrapper stays; ours passes text on and records nothing
-        if vars(stream).get("write") is own:
-            del stream.write
+        with contextlib.suppress(Exception):  # a stream of other code may raise anything
+            if vars(stream).get("write") is own:
+                del stream.write
     _wrapped.clear()
 
 
 def _wrap(number: int, stream: Any) -> None:
     if stream is None:
         return  # there is no console
-    original = stream.write
+    try:
+        original = stream.write
+    except Exception:  # something else than a stream
+        return
 
     def write(text: str) -> Any:
         written = original(text)
-        for listener in _listeners:
+        for listener in list(_listeners):
             listener(number, text)
         return written
 
     try:
         stream.write = write
         vars(stream)
-    except (AttributeError, TypeError):  # an object without assignable attributes
+    except Exception:  # an object without assignable attributes
         return
     _wrapped.append((stream, write))
 
@@ -67,10 +73,12 @@ class Bounded:
 
     def __call__(self, number: int, text: str) -> None:
         left = self._left[number]
-        if left <= 0 or self._is_inside or not text:
+        if left <= 0 or self._is_inside:
             return
         self._is_inside = True
         try:
+            if not text:
+                return
             data = text.encode("utf-8", "backslashreplace") if isinstance(text, str) else bytes(text)
             self._left[number] = left - len(data)
             if len(data) >= left:

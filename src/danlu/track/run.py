@@ -22,6 +22,9 @@ from danlu.track.values import (
     MAX_NAME,
     MAX_STEP,
     brief,
+    is_a,
+    is_true,
+    numbers_of,
     plain_numbers,
     text_of,
     to_number,
@@ -38,7 +41,6 @@ MAX_SERIES = 20_000
 MAX_NAMES = 4000
 """Maximum number of values per call. Their names, of up to 200 characters, must fit into one frame."""
 
-MAX_REASON = 2000
 OUTPUT_BYTES = 256 << 10
 """Maximum output per frame."""
 
@@ -64,6 +66,7 @@ class Run(SaysMore):
         self.path = folder
         """Folder of this run on this machine, for `danlu sync` and `track.load`."""
 
+        self.is_complete = False  # when nothing more is expected, it is finished however the script ends
         self._header = header
         self._writer = writer
         self._declared: dict[tuple[Any, ...], _Declared] = {}
@@ -115,7 +118,7 @@ class Run(SaysMore):
                 writer.flush_late(now)
         except Exception as error:  # never interrupt training, whatever is wrong with the values
             self._log_slowly(type, values, step, epoch, error)
-        if flush:
+        if flush is not False and is_true(flush):
             self.flush()
 
     def log_past(
@@ -172,25 +175,24 @@ class Run(SaysMore):
     def finish(self, state: str = "finished", reason: Union[str, BaseException] = "") -> None:
         """End the run as `finished`, `failed` or `stopped`. The reason is a text or an exception. Second calls do
         nothing."""
-        if state not in END_STATES:
+        word = str.__str__(state) if issubclass(type(state), str) else ""
+        if word not in END_STATES:
             warn_once("finish", f"finish({brief(state)}): known are {', '.join(END_STATES)}; taken as failed")
-            state = "failed"
+            word = "failed"
         if self._state is not None:
             return
         for artifact in self._made:
-            artifact.finish()
-        self._state = state
+            ending.safely(artifact.finish)
+        self._state = word
         output.stop(self._output)
         ending.forget(self)
+        writer, self._writer = self._writer, None  # log() fails on it, and warns
         try:
-            told = ending.state_after(reason)[1] if isinstance(reason, BaseException) else reason
-            text = "" if told is None else text_of(told, MAX_REASON)
-            self._add(journal.encode_finish(state, time=_now(), reason=text))
-            if self._writer is not None:
-                self._writer.close()
-                self._writer = None  # log() fails on it, and warns
+            if writer is not None and writer.is_open:
+                writer.add(journal.encode_finish(word, time=_now(), reason=ending.reason_of(reason)))
+                writer.close()
         except Exception as error:
-            warn_once("finish", f"the end of the run could not be written: {error}")
+            warn_once("finish", f"the end of the run could not be written: {brief(error, 300)}")
 
     def upload(
         self,
@@ -207,9 +209,13 @@ class Run(SaysMore):
         from danlu.track.uploading import upload
 
         self.flush()
-        done = upload(
-            self.path, folder=folder, make_folder=make_folder, conflict=conflict, timeout_seconds=timeout_seconds
-        )
+        try:
+            done = upload(
+                self.path, folder=folder, make_folder=make_folder, conflict=conflict, timeout_seconds=timeout_seconds
+            )
+        except Exception as error:  # an argument of a wrong type
+            warn_once("upload", f"{self.name} was not uploaded: {brief(error, 300)}")
+            return False
         if not done.is_there:
             warn_once("upload", f"{self.name} was not uploaded: {done.message}")
         return done.is_there
@@ -220,7 +226,7 @@ class Run(SaysMore):
             if self._writer is not None:
                 self._writer.flush()
         except Exception as error:
-            warn_once("writer", f"{self.path}: what was logged could not be written: {error!r:.300}")
+            warn_once("writer", f"{self.path}: what was logged could not be written: {brief(error, 300)}")
 
     def __enter__(self) -> Run:
         return self
@@ -228,22 +234,18 @@ class Run(SaysMore):
     def __exit__(
         self, kind: Optional[type[BaseException]], error: Optional[BaseException], _: Optional[TracebackType]
     ) -> None:
-        if error is None:
-            self.finish()
-        else:
-            self.finish(*ending.state_after(error))
+        self.finish(*(() if error is None else ending.state_after(error)))
 
     def __repr__(self) -> str:
         return f"<Run {self.name!r} {self.id} {self.state}>"
 
     # internal
 
-    def begin(self, hparams: Any, *, has_output: bool = True) -> None:
+    def begin(self, hparams: Any) -> None:
         """Record the first values, and handle the end of the process. Called once."""
         if hparams is not None:
             self._hparams.update(taken("hparams", hparams))
-        if has_output:
-            output.listen(self._output)
+        output.listen(self._output)
         ending.remember(self)
 
     def go_on(self, hparams: Mapping[str, Any], summary: Mapping[str, Any], next_step: int) -> None:
@@ -252,6 +254,18 @@ class Run(SaysMore):
         self._hparams = Noted("hparams", hparams, note=lambda new, gone: self._set("hparams", new, gone))
         self._summary = Noted("summary", summary, note=lambda new, gone: self._set("summary", new, gone))
         self._next_step = next_step
+
+    def append_from(self, step: int) -> None:
+        """Go on with this step, and hide nothing of an earlier process, whatever the steps of later points are."""
+        self._next_step = step
+        self._add(journal.encode_branch(self._branch, from_step=step, time=_now()))
+
+    def capture_output(self, is_on: bool) -> None:
+        """Record what is printed from now on, or no longer."""
+        if is_on and self._writer is not None:
+            output.listen(self._output)
+        else:
+            output.stop(self._output)
 
     def after_fork(self) -> None:
         """In a forked child: become silent. The journal belongs to the parent."""
@@ -266,7 +280,7 @@ class Run(SaysMore):
             if kind == "output":
                 self._made.append(artifact)
         except Exception as error:
-            warn_once(f"mark {kind}", f"mark_{kind}({brief(artifact)}) could not be kept: {error!r:.300}")
+            warn_once(f"mark {kind}", f"mark_{kind}({brief(artifact)}) could not be kept: {brief(error, 300)}")
 
     def _declare(self, key: tuple[Any, ...]) -> _Declared:
         """Write the frame of a layout once."""
@@ -301,7 +315,7 @@ class Run(SaysMore):
             # the parts of one medium must be contiguous, whatever other threads write
             self._add(b"".join(media.FRAMES[kind](about, value)))
         except Exception as error:
-            warn_once(f"{kind} {brief(name)}", f"log_{kind}({brief(name)}) could not be kept: {error!r:.300}")
+            warn_once(f"{kind} {brief(name)}", f"log_{kind}({brief(name)}) could not be kept: {brief(error, 300)}")
 
     def _step_of(self, given: Any) -> int:
         """Return a step that the user gave, or the next one, with a warning."""
@@ -326,14 +340,14 @@ class Run(SaysMore):
                 if self._state != "silent":
                     warn_once("after", f"{self.name}: log() after finish() is not kept")
                 return
-            if isinstance(type, Mapping):
+            if is_a(type, Mapping):
                 type, metrics, step = without_type(type, metrics, step=step)
-            if not isinstance(metrics, Mapping):
+            if not is_a(metrics, Mapping):
                 warn_once(
                     "metrics", f"log() takes a mapping of names to numbers, not {brief(metrics)}; nothing is kept"
                 )
                 return
-            kept = self._numbers_of(metrics)
+            kept = numbers_of(metrics)
             at = min(self._next_step, MAX_STEP) if step is None else self._step_of(step)
             during = to_number(epoch) if epoch is not None else None
             if not kept:
@@ -345,18 +359,7 @@ class Run(SaysMore):
             self._writer.schedule(_now())
             self._next_step = at + 1
         except Exception as second:
-            warn_once("log", f"log() could not keep a value: {error!r:.200}, {second!r:.200}")
-
-    def _numbers_of(self, metrics: Mapping[Any, Any]) -> dict[str, float]:
-        kept: dict[str, float] = {}
-        for name, value in metrics.items():
-            number = to_number(value)
-            if number is None:
-                shown = brief(name)
-                warn_once(f"value {shown}", f"log(): {shown} is {brief(value)}, which is no number; it is left out")
-            else:
-                kept[text_of(name, MAX_NAME)] = number
-        return kept
+            warn_once("log", f"log() could not keep a value: {brief(error, 200)}, {brief(second, 200)}")
 
     def _set(self, field: str, new: Mapping[str, Any], gone: list[str]) -> None:
         try:
@@ -367,7 +370,7 @@ class Run(SaysMore):
             for key in lost:
                 warn_once(f"{field} {key}", f"{field}[{key!r:.80}] is left out: {_ROOM}")
         except Exception as error:
-            warn_once(field, f"{field} could not be kept: {error!r:.300}")
+            warn_once(field, f"{field} could not be kept: {brief(error, 300)}")
 
     def _add_output(self, stream: int, data: bytes) -> None:
         for first in range(0, len(data), OUTPUT_BYTES):

@@ -33,6 +33,29 @@ def type_word(text: object) -> str:
     return TYPES.get(word.lower(), word)
 
 
+def kind_name(value: object) -> str:
+    """Return the name of the class of a value."""
+    try:
+        return str.__str__(type(value).__name__)
+    except Exception:  # a metaclass may raise anything
+        return "object"
+
+
+def is_a(value: Any, kind: Any) -> bool:
+    """Like `isinstance`, which asks the value for its class, where a foreign object may raise anything."""
+    try:
+        return isinstance(value, kind)
+    except Exception:
+        return False
+
+
+def is_true(value: Any) -> bool:
+    try:
+        return bool(value)
+    except Exception:  # an array, for one
+        return True
+
+
 def text_of(value: object, most: int) -> str:
     """Return the beginning of a text, which servers can store: without halves of surrogate pairs, as file names may
     have them, and without NUL."""
@@ -43,14 +66,14 @@ def text_of(value: object, most: int) -> str:
 def brief(value: object, most: int = 80) -> str:
     """Return the beginning of `repr`, for warnings."""
     try:
-        return repr(value)[:most]
+        return str.__str__(repr(value))[:most]
     except Exception as error:
-        return f"<{type(value).__name__}: {type(error).__name__}>"
+        return f"<{kind_name(value)}: {kind_name(error)}>"
 
 
 def as_labels(value: object) -> Optional[list[str]]:
     """Return labels from a text, or anything that has several; None, with a warning, for others."""
-    given: Any = [value] if isinstance(value, str) else () if value is None else value
+    given: Any = [value] if is_a(value, str) else () if value is None else value
     try:
         return [text_of(label, MAX_NAME) for label in list(given)[:MAX_LABELS]]
     except Exception:  # not iterable; a foreign object may raise anything
@@ -60,7 +83,7 @@ def as_labels(value: object) -> Optional[list[str]]:
 
 def to_number(value: Any) -> Optional[float]:
     """Convert numbers, NumPy scalars and tensors with one element to float. None for anything else."""
-    if isinstance(value, (str, bytes, bytearray)):
+    if is_a(value, (str, bytes, bytearray)):
         return None  # float("1") would work, but text as a metric is a mistake
     try:
         return float(detached(value))
@@ -70,6 +93,19 @@ def to_number(value: Any) -> Optional[float]:
         return float(value.item())
     except Exception:
         return None
+
+
+def numbers_of(metrics: Mapping[Any, Any]) -> dict[str, float]:
+    """Return the values that are numbers, by name; each of the others is a warning."""
+    kept: dict[str, float] = {}
+    for name, value in metrics.items():
+        number = to_number(value)
+        if number is None:
+            shown = brief(name)
+            warn_once(f"value {shown}", f"log(): {shown} is {brief(value)}, which is no number; it is left out")
+        else:
+            kept[text_of(name, MAX_NAME)] = number
+    return kept
 
 
 def detached(value: Any) -> Any:
@@ -138,16 +174,22 @@ def _has_fields(value: Any) -> bool:
 
 
 def to_step(value: Any) -> Optional[int]:
-    number = value if isinstance(value, int) else to_number(value)
-    if number is None or (isinstance(number, float) and not math.isfinite(number)):
+    try:
+        number = value if is_a(value, int) else to_number(value)
+        if number is None or (isinstance(number, float) and not math.isfinite(number)):
+            return None
+        step = int(number)
+    except Exception:  # a foreign object may raise anything
         return None
-    step = int(number)
     return step if -MAX_STEP - 1 <= step <= MAX_STEP else None
 
 
 def to_plain(value: Any) -> Any:
     """Convert a value to JSON types; unsupported ones become text, and so do those of more than MAX_VALUES values."""
-    found = as_mapping(value) if _has_fields(value) else None
+    try:
+        found = as_mapping(value) if _has_fields(value) else None
+    except Exception:  # a foreign object may raise anything
+        found = None
     if found is None:
         return _Plain().of(value, 0)
     return {_key(key): _Plain().of(inner, 1) for key, inner in found.items()}
@@ -168,12 +210,20 @@ class _Plain:
         try:
             return self._of(value, depth)
         except _TooMany:
-            return f"<{type(value).__name__} of more than {MAX_VALUES} values>"
+            return f"<{kind_name(value)} of more than {MAX_VALUES} values>"
 
     def _of(self, value: Any, depth: int) -> Any:
         self._left -= 1
         if self._left < 0:
             raise _TooMany
+        try:
+            return self._converted(value, depth)
+        except _TooMany:
+            raise
+        except Exception:  # a foreign object may raise anything; the values beside it are kept
+            return _shown(value)[:MAX_TEXT]
+
+    def _converted(self, value: Any, depth: int) -> Any:
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, str):
@@ -181,7 +231,7 @@ class _Plain:
         if isinstance(value, (int, float)):
             return _finite(value)
         if id(value) in self._around:
-            return f"<this {type(value).__name__} again>"
+            return f"<this {kind_name(value)} again>"
         self._around.add(id(value))
         try:
             return self._inside(value, depth)
@@ -195,7 +245,7 @@ class _Plain:
                 return {_key(key): self._of(inner, depth + 1) for key, inner in found.items()}
         elif _is_list(value):
             if depth >= MAX_DEPTH:  # its text may be as long as what it stands for
-                return f"<{type(value).__name__}>"
+                return f"<{kind_name(value)}>"
             return [self._of(inner, depth + 1) for inner in _in_order(value)]
         number = _scalar(value)
         return _shown(value)[:MAX_TEXT] if number is None else self._of(number, depth)
@@ -216,7 +266,7 @@ def _in_order(value: Any) -> Iterator[Any]:
 
 
 def _key(key: Any) -> str:
-    return (str.__str__(key) if isinstance(key, str) else _shown(key))[:MAX_KEY]
+    return (str.__str__(key) if issubclass(type(key), str) else _shown(key))[:MAX_KEY]
 
 
 def _finite(value: Union[int, float]) -> Union[int, float, str]:
@@ -238,13 +288,13 @@ def _scalar(value: Any) -> Any:
 
 def _shown(value: object) -> str:
     try:
-        return str(value)
+        return str.__str__(str(value))  # without the methods of a subclass
     except Exception as error:
-        return f"<{type(value).__name__}: {type(error).__name__}>"
+        return f"<{kind_name(value)}: {kind_name(error)}>"
 
 
 def without_type(first: Any, second: Any, *, step: Any) -> tuple[str, Any, Any]:
     """Return type, values and step of `log({...}, step=i)` and `log({...}, i)`, which omit the type."""
-    if not isinstance(first, Mapping):
+    if not is_a(first, Mapping):
         return text_of(first, MAX_NAME), second, step
     return "train", first, second if step is None else step

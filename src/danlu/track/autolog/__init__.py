@@ -36,10 +36,11 @@ def autolog(
     patches, target = Patches(), Target(run)
     named = [frameworks] if isinstance(frameworks, str) else INSTALL if frameworks is None else frameworks
     for name in named:
-        if name in INSTALL:
+        if isinstance(name, str) and name in INSTALL:
             INSTALL[name](patches, target)
         else:
-            warn_once(f"autolog {name}", f"autolog(): expected some of {', '.join(INSTALL)}, got {brief(name)}")
+            shown = brief(name)
+            warn_once(f"autolog {shown}", f"autolog(): expected some of {', '.join(INSTALL)}, got {shown}")
     torch.set_interval(patches, every)
     patches.on_undo(target.finish)
     return patches

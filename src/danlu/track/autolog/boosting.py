@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any, Optional
 
 from danlu.journal.words import TYPES
+from danlu.track import ending
 from danlu.track.autolog.sklearn import busy
 from danlu.track.listen.patching import Call, Patches
 from danlu.track.listen.target import Target
@@ -67,8 +68,8 @@ def install_lightgbm(patches: Patches, target: Target) -> None:
 
 def _install(patches: Patches, modules: tuple[str, ...], before: Any, after: Any, target: Target) -> None:
     def failed(call: Call) -> None:
-        if call.notes.get("is_own"):
-            call.notes["run"].finish("failed", f"{type(call.error).__name__}: {call.error}")
+        if call.notes.get("is_own") and call.error is not None:
+            call.notes["run"].finish(*ending.state_after(call.error))
         _end(call, target)
 
     def install(module: ModuleType) -> None:

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
+from danlu.track import ending
 from danlu.track.listen.patching import Call, Patches
 from danlu.track.listen.target import Target
+from danlu.track.values import brief, text_of
 from danlu.track.warn import warn_once
 
 MAX_SCORED_ROWS = 100_000
@@ -71,7 +73,7 @@ def install(patches: Patches, target: Target) -> None:
                 try:
                     listen(kind)
                 except Exception as error:
-                    warn_once("sklearn", f"{kind!r:.100} cannot be listened to: {error!r:.300}")
+                    warn_once("sklearn", f"{brief(kind, 100)} cannot be listened to: {brief(error, 300)}")
 
         if "__init_subclass__" not in vars(base):
             base.__init_subclass__ = classmethod(init_subclass)
@@ -107,8 +109,8 @@ class _Listener:
 
     def failed(self, call: Call) -> None:
         if busy.give_back(call) and call.notes.get("is_own"):
-            error = call.error
-            call.notes["run"].finish("failed", f"{type(error).__name__}: {error}")
+            if call.error is not None:
+                call.notes["run"].finish(*ending.state_after(call.error))
             self._target.finish()
 
     def _tell(self, call: Call, seconds: float) -> None:
@@ -121,7 +123,7 @@ class _Listener:
                 score = owner.score(data) if truth is None else owner.score(data, truth)
                 values[f"{name}/{_score_name(owner)}"] = score
             except Exception as error:  # some need data of another shape for scoring
-                warn_once(f"score {name}", f"{name} was not scored on what it was fitted to: {error!r:.200}")
+                warn_once(f"score {name}", f"{name} was not scored on what it was fitted to: {brief(error, 200)}")
         run.log("train", values)
         if hasattr(owner, "best_params_"):  # for a search
             run.summary[f"{name}.best_score"] = float(owner.best_score_)
@@ -162,8 +164,11 @@ def _rows(data: Any) -> int:
 
 def _brief(value: Any) -> Any:
     """Return a parameter as it is shown; nested models become text."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if hasattr(value, "item") and getattr(value, "size", 1) == 1:
-        return value.item()
-    return str(value)[:500]
+    try:
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        if hasattr(value, "item") and getattr(value, "size", 1) == 1:
+            return value.item()
+    except Exception:  # a foreign object may raise anything
+        pass
+    return text_of(value, 500)

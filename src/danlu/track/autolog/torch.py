@@ -11,6 +11,7 @@ from typing import Any, Optional
 from danlu.track.listen.patching import Call, Patches
 from danlu.track.listen.target import Target
 from danlu.track.run import Run
+from danlu.track.values import brief
 from danlu.track.warn import warn_once
 
 MAX_TENSORS = 200
@@ -83,7 +84,7 @@ class _Listener:
             if not _held and self._patches.is_on:
                 self._tell(optimizer)
         except Exception as error:
-            warn_once("torch", f"a step of an optimizer could not be written down: {error!r:.300}")
+            warn_once("torch", f"a step of an optimizer could not be written down: {brief(error, 300)}")
 
     def _tell(self, optimizer: Any) -> None:
         step = self._steps.get(optimizer, 0)
@@ -155,7 +156,7 @@ class _Watched:
                     self._tell()
                 self._step += 1
         except Exception as error:
-            warn_once("watch step", f"gradients could not be written down: {error!r:.300}")
+            warn_once("watch step", f"gradients could not be written down: {brief(error, 300)}")
 
     def _tell(self) -> None:
         run = self._target.run("watched")

@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from types import ModuleType, TracebackType
 from typing import Any, Callable, Optional
 
+from danlu.track.values import MAX_NAME, brief, text_of
 from danlu.track.warn import warn_once
 
 Listener = Callable[["Call"], None]
@@ -66,7 +67,7 @@ class Patches:
             try:
                 self._undo.pop()()
             except Exception as error:
-                warn_once("undo", f"a change could not be taken back: {error!r:.300}")
+                warn_once("undo", f"a change could not be taken back: {brief(error, 300)}")
 
     def __enter__(self) -> Patches:
         return self
@@ -139,7 +140,7 @@ class Patches:
                 try:
                     install(found)
                 except Exception as error:
-                    warn_once(module, f"{module} cannot be listened to: {error!r:.300}")
+                    warn_once(module, f"{module} cannot be listened to: {brief(error, 300)}")
 
         there = sys.modules.get(module)
         if there is not None and not getattr(getattr(there, "__spec__", None), "_initializing", False):
@@ -176,8 +177,15 @@ def _safely(listener: Optional[Callable[[Call], None]], call: Call) -> None:
     try:
         listener(call)
     except Exception as error:
-        name = getattr(call.original, "__qualname__", repr(call.original))
-        warn_once(f"listen {name}", f"{name} was called, and could not be written down: {error!r:.300}")
+        name = _name_of(call.original)
+        warn_once(f"listen {name}", f"{name} was called, and could not be written down: {brief(error, 300)}")
+
+
+def _name_of(function: Any) -> str:
+    try:
+        return text_of(function.__qualname__, MAX_NAME)
+    except Exception:  # a callable object; a foreign one may raise anything
+        return brief(function)
 
 
 class _Looking(threading.local):
