@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, Callable, Optional
@@ -21,8 +22,9 @@ def mirror_tensorboard(run: Optional[Run] = None) -> Patches:
     """Also log to a run what SummaryWriters of `torch.utils.tensorboard` and `tensorboardX` write.
 
     May be called before or after they are imported. Logs to `run`, by default the newest run of the script; without
-    one, a run is started for each writer's folder, and named after it. `undo()` of the result ends them. Event files
-    are written as before.
+    one, a run is started for each writer's folder, and named after it. It ends when the last writer of the folder is
+    closed, and goes on if one logs again; the newest of those that go on has the output. `undo()` of the result ends
+    them. Event files are written as before.
     """
     patches, target = Patches(), Target(run)
     mirror = _Mirror(target)
@@ -30,6 +32,8 @@ def mirror_tensorboard(run: Optional[Run] = None) -> Patches:
     def install(module: ModuleType) -> None:
         for name, listener in mirror.listeners.items():
             patches.wrap(module.SummaryWriter, name, group="tensorboard", after=listener)
+        # also when it could not flush its file; `__exit__` calls it, too
+        patches.wrap(module.SummaryWriter, "close", group="tensorboard", after=mirror.closed, failed=mirror.closed)
 
     for name in MODULES:
         patches.when_there(name, install)
@@ -40,7 +44,11 @@ def mirror_tensorboard(run: Optional[Run] = None) -> Patches:
 class _Mirror:
     def __init__(self, target: Target) -> None:
         self._target = target
+        self._writers: dict[str, dict[int, weakref.ref[Any]]] = {}
+        """Open writers by id(), by the folder of their run. They are not kept alive."""
+
         self.listeners: dict[str, Callable[[Call], None]] = {
+            "__init__": self._opened,
             "add_scalar": self._scalar,
             "add_scalars": self._scalars,
             "add_histogram": self._histogram,
@@ -53,6 +61,27 @@ class _Mirror:
             "add_hparams": self._hparams,
             "add_pr_curve": self._pr_curve,
         }
+
+    def closed(self, call: Call) -> None:
+        folder = _run_folder(call.owner)
+        self._writers.get(folder, {}).pop(id(call.owner), None)
+        self._end_unused([folder])
+
+    def _opened(self, call: Call) -> None:
+        self._end_unused(list(self._writers))  # of writers that were deleted without `close`
+        self._use(call.owner)
+
+    def _use(self, writer: Any) -> str:
+        """Note that a writer is open, and return the folder of its run."""
+        folder = _run_folder(writer)
+        self._writers.setdefault(folder, {})[id(writer)] = weakref.ref(writer)
+        return folder
+
+    def _end_unused(self, folders: list[str]) -> None:
+        for folder in folders:
+            if not any(one() is not None for one in list(self._writers.get(folder, {}).values())):
+                self._writers.pop(folder, None)
+                self._target.end(folder)
 
     def _scalar(self, call: Call) -> None:
         run, type, name = self._place(call)
@@ -122,14 +151,19 @@ class _Mirror:
         return (self._run(call), *split_tag(str(call.argument(tag, 1)), otherwise))
 
     def _run(self, call: Call) -> Run:
-        folder = os.path.abspath(str(_folder(call.owner) or "tensorboard"))
-        if os.path.basename(folder).lower() in TYPES:  # writers for `train` and `val` share one run
-            folder = os.path.dirname(folder)
+        folder = self._use(call.owner)
         return self._target.run(os.path.basename(folder) or "tensorboard", key=folder)
 
 
 def _folder(writer: Any) -> Any:
     return getattr(writer, "log_dir", None) or getattr(writer, "logdir", None) or ""
+
+
+def _run_folder(writer: Any) -> str:
+    folder = os.path.abspath(str(_folder(writer) or "tensorboard"))
+    if os.path.basename(folder).lower() in TYPES:  # writers for `train` and `val` share one run
+        folder = os.path.dirname(folder)
+    return folder
 
 
 def _channels_last(values: Any, given: str, wanted: str) -> Any:

@@ -9,9 +9,10 @@ from types import ModuleType
 from typing import Any, Optional
 
 from danlu.track.listen.patching import Call, Patches
+from danlu.track.listen.target import give_output
 from danlu.track.run import Run
 from danlu.track.tensorboard import split_tag
-from danlu.track.values import to_number
+from danlu.track.values import MAX_KEY, brief, is_a, text_of, to_number
 from danlu.track.warn import warn_once
 
 MODULE = "wandb.sdk"
@@ -89,8 +90,11 @@ class _Mirror:
             type, name = split_tag(tag, "train")
             if to_number(value) is not None:
                 numbers.setdefault(type, {})[name] = value
-            else:
+                continue
+            try:
                 _log_medium(run, name, value, step=at, type=type)
+            except Exception as error:  # the others are kept
+                warn_once(f"wandb {name}", f"{name!r} of W&B could not be mirrored: {brief(error, 300)}")
         for type, found in numbers.items():
             run.log(type, found, at)
 
@@ -99,9 +103,7 @@ class _Mirror:
         if run is not None:
             level = call.argument("level", 3)
             word = str(getattr(level, "value", level) or "INFO").upper()
-            run.alert(
-                str(call.argument("title", 1)), str(call.argument("text", 2, otherwise="")), LEVELS.get(word, "info")
-            )
+            run.alert(call.argument("title", 1), call.argument("text", 2, otherwise=""), LEVELS.get(word, "info"))
 
     def define_metric(self, call: Call) -> None:
         run: Optional[Run] = call.notes.get("run")
@@ -141,6 +143,7 @@ class _Mirror:
         _, run = self._runs.pop(id(other), (None, None))
         if run is not None and run is not self._given:
             run.finish("failed" if has_failed else "finished")
+            self._give_output()
 
     def _run_of(self, other: Any) -> Optional[Run]:
         if id(other) in self._runs:
@@ -151,7 +154,12 @@ class _Mirror:
         if self._given is not None:
             run.hparams.update(dict(other.config))
         self._runs[id(other)] = (other, run)
+        self._give_output()
         return run
+
+    def _give_output(self) -> None:
+        if self._given is None:
+            give_output(run for _, run in list(self._runs.values()))
 
 
 def _begun_like(other: Any) -> Run:
@@ -180,8 +188,8 @@ def axis_name(tag: str) -> str:
 
 def _flattened(values: Mapping[Any, Any], before: str = "", depth: int = 0) -> Any:
     for key, value in values.items():
-        name = f"{before}{key}"
-        if isinstance(value, Mapping) and depth < MAX_DEPTH:
+        name = f"{before}{text_of(key, MAX_KEY)}"
+        if is_a(value, Mapping) and depth < MAX_DEPTH:
             yield from _flattened(value, f"{name}.", depth + 1)
         else:
             yield name, value
