@@ -39,15 +39,6 @@ class Asked:
         return operations.read(self.state, self.caller, function, *args)
 
 
-def counted(resolver: Callable[..., Any], source: Any, info: GraphQLResolveInfo[Any], **given: Any) -> Any:
-    """The value of any field, taken from the budget. Around `resolve`, and around the library's `__typename`."""
-    asked: Asked = info.context
-    asked.budget.check_time()
-    value = resolver(source, info, **given)
-    asked.budget.answer(str(info.path.key), value)
-    return value
-
-
 def resolve(source: Any, info: GraphQLResolveInfo[Any], **given: Any) -> Any:
     """The value of any field that the schema names."""
     asked: Asked = info.context
