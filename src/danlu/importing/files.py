@@ -47,19 +47,43 @@ def tree(folder: Path, problems: Problems, *, follow_links: bool = False) -> dic
     folder unless `follow_links`: an untrusted folder could refer to any file of this machine."""
     found: dict[str, Path] = {}
     num_bytes = 0
-    for name, file in _files(folder):
-        real = file if follow_links and file.is_file() else inside(folder, name)
+    for name, file in _files(folder, problems):
+        try:
+            real = file if follow_links and file.is_file() else inside(folder, name)
+            size = 0 if real is None else real.stat().st_size
+        except OSError as error:
+            problems.add(f"file {unreadable(repr(name[:200]), error)}")
+            continue
         if real is None:
             problems.add(
                 f"file {name[:200]!r} is left out: it is a link to outside of the run's folder, or no regular file"
             )
             continue
-        num_bytes += real.stat().st_size
+        num_bytes += size
         if len(found) >= MAX_FILES or num_bytes > MAX_TREE_BYTES:
             problems.add(f"files from {name[:200]!r} on are left out: more than {MAX_FILES}, or {MAX_TREE_BYTES} bytes")
             break
         found[name] = file
     return found
+
+
+def walk(top: Path, problems: Problems) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield what `os.walk` does. A folder that cannot be read is reported; one that is not there is empty."""
+
+    def report(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            problems.add(unreadable(error.filename, error))
+
+    try:
+        yield from os.walk(top, onerror=report)
+    except RecursionError:  # before Python 3.12
+        problems.add(f"{top}: its folders are nested too deeply")
+
+
+def unreadable(file: object, error: Exception) -> str:
+    """Say in one sentence why a file or folder cannot be read. Its path may be longer than a sentence should be."""
+    why = (isinstance(error, OSError) and error.strerror) or str(error)
+    return f"{str(file)[:300]}: {why.partition(chr(10))[0]}"
 
 
 def open_foreign(file: Path) -> sqlite3.Connection:
@@ -81,8 +105,8 @@ def load_json(data: bytes) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    for number, (parent, folders, names) in enumerate(os.walk(folder)):
+def _files(folder: Path, problems: Problems) -> Iterator[tuple[str, Path]]:
+    for number, (parent, folders, names) in enumerate(walk(folder, problems)):
         if number >= MAX_FOLDERS:
             return
         folders.sort()

@@ -124,7 +124,7 @@ def _find(path: Path) -> list[Path]:
     for parent, folders, names in os.walk(path):
         folders.sort()
         logs = [Path(parent, name) for name in sorted(names) if re.fullmatch(r"run-.*\.swanlab", name)]
-        found += [log for log in logs if log.is_file()]  # reading a pipe would block forever
+        found += [log for log in logs if os.path.isfile(log)]  # reading a pipe would block forever
         if len(found) > MAX_FOUND:
             break
     return sorted(found, key=lambda file: (file.parent.name, str(file)))

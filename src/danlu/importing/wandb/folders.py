@@ -57,7 +57,7 @@ def find_logs(path: Path) -> list[Path]:
         if Path(parent).name == "latest-run" and Path(parent).is_symlink():
             continue
         logs = [Path(parent, name) for name in sorted(names) if name.endswith(".wandb")]
-        found += [log for log in logs if log.is_file()]  # reading a pipe would block forever
+        found += [log for log in logs if os.path.isfile(log)]  # reading a pipe would block forever
         if len(found) > MAX_FOUND:
             break
     return sorted(found, key=lambda file: (file.parent.name.partition("run-")[2], str(file)))

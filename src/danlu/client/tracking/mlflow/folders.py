@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Optional
@@ -11,8 +12,8 @@ from urllib.parse import unquote, urlsplit
 
 from danlu.client.tracking.mlflow.records import DATASET, MAX_TEXT_BYTES, MlflowRun, Point, Source
 from danlu.client.tracking.plain_yaml import load_plain
-from danlu.importing.files import tree
-from danlu.importing.records import Problems
+from danlu.importing.files import tree, unreadable, walk
+from danlu.importing.records import UNREADABLE, Problems
 
 MAX_LINE_CHARS = 1000
 _NO_EXPERIMENTS = (".trash", "models")
@@ -29,7 +30,7 @@ class FolderSource(Source):
         for folder in sorted({of_run.parent.parent for of_run in self._top.glob("*/*/meta.yaml")}):
             if folder.name not in _NO_EXPERIMENTS and not os.path.lexists(folder / "meta.yaml"):
                 self._problems.add(f"{folder}: an experiment has a meta.yaml")
-        for meta in sorted(self._top.glob("*/meta.yaml")):
+        for meta in self._metas_below(self._top):
             if meta.parent.is_symlink() and not self._follow_links:
                 self._problems.add(f"{meta.parent}: it is a link; --links follows it")
                 continue
@@ -38,28 +39,23 @@ class FolderSource(Source):
             if described.get("lifecycle_stage") != "active" or experiment not in (None, name):
                 continue
             around = self._texts(meta.parent / "tags")
-            for of_run in sorted(meta.parent.glob("*/meta.yaml")):
-                if of_run.parent.is_symlink() and not self._follow_links:
-                    self._problems.add(f"{of_run.parent}: it is a link; --links follows it")
+            for of_run in self._metas_below(meta.parent):
+                try:
+                    run = self._run(of_run, name)
+                except UNREADABLE as error:
+                    self._problems.add(unreadable(of_run, error))
                     continue
-                found = self._meta(of_run)
-                if found and "run_id" not in found:
-                    self._problems.add(f"{of_run}: it has no run_id")
-                elif found.get("lifecycle_stage") == "active":
-                    self._places[str(found["run_id"])] = of_run.parent
-                    yield self._run(found, name, of_run.parent)._replace(experiment_tags=around)
+                if run is not None:
+                    yield run._replace(experiment_tags=around)
 
     def points(self, run: MlflowRun) -> Iterator[Point]:
         top = self._places[run.id] / "metrics"
         for file in self._files_below(top):
             key = file.relative_to(top).as_posix()
-            with file.open(encoding="utf-8", errors="replace") as opened:
-                for number, line in enumerate(iter(lambda: opened.readline(MAX_LINE_CHARS), ""), 1):
-                    words = line.split()
-                    try:
-                        yield Point(key, float(words[1]), int(words[0]), int(words[2]) if len(words) > 2 else 0)
-                    except (ValueError, IndexError):
-                        self._problems.add(f"{run.id}: line {number} of metric {key} is not whole: {line[:60]!r}")
+            try:
+                yield from self._points_in(file, run, key)
+            except OSError as error:
+                self._problems.add(unreadable(file, error))
 
     def files(self, run: MlflowRun, _into: Path, /) -> Iterator[tuple[str, Path]]:
         return files_in(self._places[run.id] / "artifacts", self._problems, follow_links=self._follow_links)
@@ -67,10 +63,39 @@ class FolderSource(Source):
     def problems(self) -> list[str]:
         return self._problems.all()
 
-    def _run(self, found: dict[str, Any], experiment: str, folder: Path) -> MlflowRun:
+    def _metas_below(self, top: Path) -> list[Path]:
+        """Return the `meta.yaml` of each folder in a folder."""
+        found = []
+        try:
+            folders = sorted(os.listdir(top))
+        except OSError as error:
+            self._problems.add(unreadable(top, error))
+            return []
+        for folder in folders:
+            meta = top / folder / "meta.yaml"
+            try:
+                meta.lstat()
+                found.append(meta)
+            except (FileNotFoundError, NotADirectoryError):
+                pass  # `params`, or no folder
+            except OSError as error:
+                self._problems.add(unreadable(meta, error))
+        return found
+
+    def _run(self, meta: Path, experiment: str) -> Optional[MlflowRun]:
+        """Return a run; None when it was deleted or its file is no description of a run, which is reported."""
+        folder = meta.parent
+        if folder.is_symlink() and not self._follow_links:
+            self._problems.add(f"{folder}: it is a link; --links follows it")
+            return None
+        found = self._meta(meta)
+        if found and "run_id" not in found:
+            self._problems.add(f"{meta}: it has no run_id")
+        if "run_id" not in found or found.get("lifecycle_stage") != "active":
+            return None
         tags = self._texts(folder / "tags")
         status = found.get("status")
-        return MlflowRun(
+        run = MlflowRun(
             id=str(found["run_id"]),
             experiment=experiment,
             name=str(found.get("run_name") or tags.get("mlflow.runName", "")),
@@ -82,6 +107,8 @@ class FolderSource(Source):
             user=str(found.get("user_id") or ""),
             inputs=tuple(self._inputs(folder)),
         )
+        self._places[run.id] = folder
+        return run
 
     def _inputs(self, folder: Path) -> Iterator[dict[str, Any]]:
         """Yield the data sets of a run. They are stored next to the runs, and each run refers to its inputs."""
@@ -98,23 +125,39 @@ class FolderSource(Source):
     def _texts(self, top: Path) -> dict[str, str]:
         found = {}
         for file in self._files_below(top):
-            key = file.relative_to(top).as_posix()
-            if file.stat().st_size > MAX_TEXT_BYTES:
-                self._problems.add(f"{file}: more than {MAX_TEXT_BYTES} bytes")
-                continue
-            found[key] = file.read_text(encoding="utf-8", errors="replace").rstrip("\n")
+            try:
+                if file.stat().st_size > MAX_TEXT_BYTES:
+                    raise ValueError(f"more than {MAX_TEXT_BYTES} bytes")
+                with file.open(encoding="utf-8", errors="replace") as opened:
+                    found[file.relative_to(top).as_posix()] = opened.read().rstrip("\n")
+            except (OSError, ValueError) as error:
+                self._problems.add(unreadable(file, error))
         return found
+
+    def _points_in(self, file: Path, run: MlflowRun, key: str) -> Iterator[Point]:
+        with file.open(encoding="utf-8", errors="replace") as opened:
+            for number, line in enumerate(iter(lambda: opened.readline(MAX_LINE_CHARS), ""), 1):
+                words = line.split()
+                try:
+                    yield Point(key, float(words[1]), int(words[0]), int(words[2]) if len(words) > 2 else 0)
+                except (ValueError, IndexError):
+                    self._problems.add(f"{run.id}: line {number} of metric {key} is not whole: {line[:60]!r}")
 
     def _files_below(self, top: Path) -> Iterator[Path]:
         """Yield plain files. Symlinks, which may lead anywhere, and others such as pipes are reported."""
         if top.is_symlink():
             self._problems.add(f"{top}: it is a link, which is not followed")
             return
-        for parent, folders, names in os.walk(top):
+        for parent, folders, names in walk(top, self._problems):
             folders.sort()
             for name in sorted(names):
                 file = Path(parent, name)
-                if file.is_file() and not file.is_symlink():
+                try:
+                    is_plain = stat.S_ISREG(file.lstat().st_mode)
+                except OSError as error:
+                    self._problems.add(unreadable(file, error))
+                    continue
+                if is_plain:
                     yield file
                 else:
                     self._problems.add(f"{file}: it is no regular file")
@@ -127,7 +170,7 @@ class FolderSource(Source):
                 raise ValueError(f"more than {MAX_TEXT_BYTES} bytes")
             found = load_plain(file.read_bytes())
         except (OSError, ValueError) as error:
-            self._problems.add(f"{file}: {str(error).splitlines()[0]}")
+            self._problems.add(unreadable(file, error))
             return {}
         if not isinstance(found, dict) or not found:
             self._problems.add(f"{file}: it is no mapping")
