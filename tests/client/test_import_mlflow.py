@@ -10,7 +10,6 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from tests.support.world import World, make_world
 from danlu.client import Client
 from danlu.client.tracking.mlflow import Imported
 from danlu.errors import InvalidInput
-from danlu.server.runs.reconcile import reconcile
 
 AT = 1_700_000_000_000
 RUN_TABLES = """
@@ -131,29 +129,6 @@ def test_a_folder_comes_in_with_everything_and_only_once(client: Client, tmp_pat
     check(client, found, "vision")
     again = client.runs.import_mlflow(tmp_path)
     assert (again.runs, again.num_known) == ({}, 2)
-
-
-@pytest.mark.parametrize("minutes", [0, 10])
-def test_an_import_that_broke_goes_on_and_leaves_no_half_of_a_run(
-    client: Client, world: World, tmp_path: Path, minutes: int
-) -> None:
-    top = write_tree(tmp_path)
-    (top / "1" / "meta.yaml").write_text(f"experiment_id: '1'\nname: cut{minutes}\nlifecycle_stage: active\n")
-    refused = top / "1" / ("b" * 32) / "artifacts" / "model" / "line\nbreak"
-    refused.write_text("the server takes no such name")
-    broken = client.runs.import_mlflow(top)
-    assert (list(broken.runs), len(broken.problems)) == (["a" * 32], 1)
-    assert len(client.runs.list(folder=f"cut{minutes}")) == 2
-    reconcile(world.state.database, datetime.now(timezone.utc) + timedelta(minutes=minutes))
-    refused.unlink()
-    found = client.runs.import_mlflow(top)
-    assert (list(found.runs), found.num_known, found.problems) == (["b" * 32], 1, [])
-    runs = [(run.name, run.state, run.parent) for run in client.runs.list(folder=f"cut{minutes}")]
-    assert sorted(runs, key=lambda run: run[0]) == [
-        ("first", "finished", None),
-        ("inner", "finished", broken.runs["a" * 32]),
-    ]
-    assert client.runs.import_mlflow(top).num_known == 2
 
 
 def test_a_parent_may_come_after_its_runs(client: Client, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Import runs of MLflow through Danlu's endpoint for MLflow clients, in the form in which those would send them.
 
 Imported runs are tagged with their old id at the end, and skipped the next time; those of an interrupted import are
-moved to the trash then, and imported again. What cannot be read is reported, and the rest is imported.
+moved to the trash then, and imported again. What cannot be read, and what the server refuses, is reported, and the rest
+is imported.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import math
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Callable, NamedTuple, Optional, TypeVar
 from urllib.parse import quote
 
+import httpx
 from pydantic import RootModel
 
 from danlu.client.http import Http
@@ -23,12 +25,16 @@ from danlu.client.tracking.mlflow.databases import DatabaseSource
 from danlu.client.tracking.mlflow.folders import FolderSource
 from danlu.client.tracking.mlflow.records import MlflowRun, Point, Source
 from danlu.client.tracking.mlflow.servers import ServerSource
-from danlu.errors import DanluError, InvalidInput, NotFound, NotSignedIn, ServerUnreachable
+from danlu.errors import Conflict, DanluError, InvalidInput, NotFound, NotSignedIn, ServerUnreachable, TooLarge
 from danlu.importing.records import Problems, storable
+from danlu.spec.paths import check_key
 
 OLD_ID = "danlu.imported_from"
 BEGUN = "danlu.import_begun"
-"""The old id too, from the beginning: without the other tag, the import was interrupted."""
+"""The old id too, from the request that creates the run: without the other tag, the import was interrupted."""
+
+ORPHAN = "danlu.import_parent"
+"""The old id of a parent that was not imported. The next import that finds the parent connects the two."""
 
 PARENT, USER = "mlflow.parentRunId", "mlflow.user"
 POINTS_AT_ONCE, TEXTS_AT_ONCE = 1000, 100
@@ -40,6 +46,13 @@ LATEST = 253_402_300_799_000
 MAX_STEP = 1 << 62
 _OF_FILES = (OSError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError, sqlite3.Error)
 """Errors that reading foreign files may raise."""
+
+_OF_RUNS = (*_OF_FILES, DanluError, httpx.InvalidURL)
+"""Errors that end the import of one run: those, and what the server refuses. httpx refuses very long addresses."""
+
+_OF_UPLOADS = (ValueError, InvalidInput, NotFound, TooLarge, Conflict, OSError, httpx.InvalidURL)
+"""Errors that concern one file of a run: its name, its size, or reading it. When the run itself is gone, the request
+after the files says so."""
 
 MAX_TAG_CHARS, MAX_PARAM_CHARS, MAX_KEY_CHARS = 8000, 6000, 250
 T = TypeVar("T")
@@ -57,6 +70,19 @@ class Imported(NamedTuple):
     num_files: int
     problems: list[str]
     """One sentence for each thing that could not be imported."""
+
+
+class _Known(NamedTuple):
+    """What an experiment has from earlier imports."""
+
+    runs: dict[str, str]
+    """Old id -> id, of complete runs."""
+
+    begun: dict[str, list[str]]
+    """Old id -> ids, of runs whose import was interrupted."""
+
+    orphans: dict[str, str]
+    """Old id -> old id of the parent that was not imported."""
 
 
 def import_mlflow(
@@ -119,21 +145,22 @@ class _Door:
                 self._experiments[name] = made["experiment_id"]
         return self._experiments[name]
 
-    def known(self, experiment_id: str) -> tuple[dict[str, str], dict[str, list[str]]]:
-        """Return old id -> id of runs of an experiment that were imported before, and old id -> ids of runs whose
-        import was interrupted."""
-        found: dict[str, str] = {}
-        begun: dict[str, list[str]] = {}
+    def known(self, experiment_id: str) -> _Known:
+        known = _Known({}, {}, {})
         for tag in (OLD_ID, BEGUN):
             for run in self._tagged(experiment_id, tag):
                 tags = {one["key"]: one["value"] for one in run["data"]["tags"]}
                 about = run["info"]
-                # a run that is still running was interrupted by an older version, which had one tag only
-                if OLD_ID in tags and about["status"] != "RUNNING":
-                    found[tags[OLD_ID]] = about["run_id"]
-                elif about["lifecycle_stage"] == "active":
-                    begun.setdefault(tags[tag], []).append(about["run_id"])
-        return found, begun
+                is_active = about["lifecycle_stage"] == "active"
+                # Older versions had one tag only, from the beginning: of these, a run that is still running was
+                # interrupted. With both tags it is complete, and runs because somebody resumed it.
+                if OLD_ID in tags and (BEGUN in tags or about["status"] != "RUNNING"):
+                    known.runs[tags[OLD_ID]] = about["run_id"]
+                    if ORPHAN in tags and is_active:
+                        known.orphans[tags[OLD_ID]] = tags[ORPHAN]
+                elif is_active:
+                    known.begun.setdefault(tags[tag], []).append(about["run_id"])
+        return known
 
     def _tagged(self, experiment_id: str, tag: str) -> Iterator[dict[str, Any]]:
         token = ""
@@ -157,15 +184,17 @@ class _Import:
         self._waiting: dict[str, str] = {}
         """Runs that came before their parents."""
 
+        self._orphans: dict[str, str] = {}
+
         self._refused: set[tuple[str, str, str]] = set()
         self._problems = Problems(most=MAX_PROBLEMS)
         self._num_known = self._num_points = self._num_files = 0
 
     def all(self, experiment: Optional[str]) -> Imported:
         brought: dict[str, str] = {}
-        for run in self._source.runs(experiment):
+        for run in self._runs(experiment):
             self._on_run(run)
-            try:
+            with self._naming(run.id):
                 experiment_id = self._door.experiment(run.experiment, run.experiment_tags)
                 self._look_up(experiment_id)
                 if run.id in self._new_ids:
@@ -174,36 +203,52 @@ class _Import:
                 for half in self._begun.pop(run.id, ()):
                     self._door.post("runs/delete", run_id=half)
                 brought[run.id] = self._one(run, experiment_id)
-            except (ServerUnreachable, NotSignedIn):
-                raise
-            except (*_OF_FILES, DanluError) as error:
-                self._problems.add(f"{run.id}: {error}")
         for old, parent in self._waiting.items():
-            try:
+            with self._naming(old):
                 self._complete(old, parent)
-            except (ServerUnreachable, NotSignedIn):
-                raise
-            except DanluError as error:
-                self._problems.add(f"{old}: {error}")
+        for old, parent in self._orphans.items():
+            if parent in self._new_ids:
+                with self._naming(old):
+                    self._adopt(old, parent)
         problems = [*self._problems.all(), *self._source.problems()]
         return Imported(brought, self._num_known, self._num_points, self._num_files, problems)
+
+    def _runs(self, experiment: Optional[str]) -> Iterator[MlflowRun]:
+        """Sources name what they cannot read. An error that none expects must not hide what was imported so far."""
+        try:
+            yield from self._source.runs(experiment)
+        except _OF_FILES as error:
+            self._problems.add(f"the runs from here on cannot be read: {error}")
+
+    @contextmanager
+    def _naming(self, run: str) -> Iterator[None]:
+        """Report the run that fails, so that the others are imported. The next import tries it again."""
+        try:
+            yield
+        except (ServerUnreachable, NotSignedIn):
+            raise
+        except _OF_RUNS as error:
+            self._problems.add(f"{run}: {error}")
 
     def _look_up(self, experiment_id: str) -> None:
         if experiment_id in self._seen:
             return
         self._seen.add(experiment_id)
-        known, begun = self._door.known(experiment_id)
-        self._new_ids.update(known)
-        for old, ids in begun.items():
+        known = self._door.known(experiment_id)
+        self._new_ids.update(known.runs)
+        self._orphans.update(known.orphans)
+        for old, ids in known.begun.items():
             self._begun[old] = list(dict.fromkeys([*self._begun.get(old, ()), *ids]))
 
     def _one(self, run: MlflowRun, experiment_id: str) -> str:
-        tags = {**({USER: run.user} if run.user else {}), **run.tags, BEGUN: run.id}
-        tags.pop(OLD_ID, None)
-        parent = tags.pop(PARENT, None)
-        tags.pop("mlflow.runName", None)
+        tags = {**({USER: run.user} if run.user else {}), **run.tags}
+        parent = tags.get(PARENT) or None
+        for name in (OLD_ID, BEGUN, ORPHAN, PARENT, "mlflow.runName"):
+            tags.pop(name, None)
         start = {} if (at := _moment(run.started_at)) is None else {"start_time": at}
-        made = self._door.post("runs/create", experiment_id=experiment_id, run_name=run.name[:200], **start)
+        # the tag comes with the run itself: a moment later, the import may be interrupted
+        begun = [{"key": BEGUN, "value": run.id}]
+        made = self._door.post("runs/create", experiment_id=experiment_id, run_name=run.name[:200], tags=begun, **start)
         run_id = str(made["run"]["info"]["run_id"])
         for name, values, most in (("tags", tags, MAX_TAG_CHARS), ("params", run.params, MAX_PARAM_CHARS)):
             for some in _batches(self._texts(run, name, values, most), TEXTS_AT_ONCE):
@@ -212,10 +257,7 @@ class _Import:
             self._inputs(run, run_id, inputs)
         for points in _batches(self._source.points(run), POINTS_AT_ONCE):
             self._num_points += self._log(run, run_id, "metrics", [_sent(point) for point in points])
-        with tempfile.TemporaryDirectory() as folder:
-            for name, file in self._source.files(run, Path(folder)):
-                self._door.put(f"runs/{run_id}/{name}", file)
-                self._num_files += 1
+        self._files(run, run_id)
         status = run.status if run.status in ("FINISHED", "FAILED", "KILLED") else "KILLED"
         end = {} if (at := _moment(run.ended_at)) is None else {"end_time": at}
         self._door.post("runs/update", run_id=run_id, status=status, **end)
@@ -226,12 +268,33 @@ class _Import:
             self._complete(run.id, parent)
         return run_id
 
+    def _files(self, run: MlflowRun, run_id: str) -> None:
+        """Upload the files of a run. The server refuses some names, such as those with a backslash."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, file in self._source.files(run, Path(folder)):
+                try:
+                    check_key(storable(name))  # some refused names fit no route of the server, which cannot say why
+                    self._door.put(f"runs/{run_id}/{name}", file)
+                    self._num_files += 1
+                except _OF_UPLOADS as error:
+                    self._problems.add(f"{run.id}: the file {name[:200]!r} is left out: {error}")
+
     def _complete(self, old: str, parent: Optional[str]) -> None:
         """Connect a run with its parent, and note that it is imported completely."""
-        run_id = self._new_ids[old]
         if parent in self._new_ids:
-            self._door.post("runs/set-tag", run_id=run_id, key=PARENT, value=self._new_ids[str(parent)])
-        self._door.post("runs/set-tag", run_id=run_id, key=OLD_ID, value=old)
+            self._link(old, str(parent))
+        elif parent is not None:
+            self._door.post("runs/set-tag", run_id=self._new_ids[old], key=ORPHAN, value=parent[:MAX_TAG_CHARS])
+            self._problems.add(f"{old}: its parent {parent[:80]!r} is not here; an import that finds it connects them")
+        self._door.post("runs/set-tag", run_id=self._new_ids[old], key=OLD_ID, value=old)
+
+    def _adopt(self, old: str, parent: str) -> None:
+        """Connect a run of an earlier import with its parent."""
+        self._link(old, parent)
+        self._door.post("runs/delete-tag", run_id=self._new_ids[old], key=ORPHAN)
+
+    def _link(self, old: str, parent: str) -> None:
+        self._door.post("runs/set-tag", run_id=self._new_ids[old], key=PARENT, value=self._new_ids[parent])
 
     def _log(self, run: MlflowRun, run_id: str, kind: str, items: list[dict[str, Any]]) -> int:
         """Log items; return how many were accepted. A rejected key is reported, and the others are logged."""
