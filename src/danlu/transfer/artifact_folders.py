@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple, Optional, Protocol
 
+from danlu.content.discarding import discard
 from danlu.content.drafts import FILES, RECORD, Draft, Link, add_line, read_draft
 from danlu.transfer.api import Api
 from danlu.transfer.artifact_upload import ArtifactUpload, Source, send_artifact
-from danlu.transfer.discarding import discard
 from danlu.transfer.errors import Changed, Damaged, LocalProblem, Refused
 from danlu.transfer.journals import announce, read_run_header
 from danlu.transfer.local_files import open_file, try_lock

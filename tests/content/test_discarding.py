@@ -11,8 +11,8 @@ from typing import Optional
 
 import pytest
 
-from danlu.transfer import discarding
-from danlu.transfer.discarding import discard
+from danlu.content import discarding
+from danlu.content.discarding import discard
 
 
 @pytest.fixture
