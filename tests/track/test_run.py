@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import pkgutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -393,3 +394,10 @@ class TestMedia:
         assert len(caplog.records) == 2
         assert "these bytes are no PNG" in caplog.text
         run.finish()
+
+
+def test_names_of_the_package_are_no_modules_of_it() -> None:
+    """They are loaded on first use: a module of the same name would take their place once it is imported."""
+    modules = {one.name for one in pkgutil.iter_modules(track.__path__)}
+    assert modules & set(track.__all__) == set()
+    assert all(hasattr(track, name) for name in track.__all__)

@@ -18,24 +18,31 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from danlu.track.artifact import Artifact
-from danlu.track.autolog import autolog, watch
-from danlu.track.begin import load, start
-from danlu.track.begin_artifact import artifact, load_artifact
-from danlu.track.run import Run, SilentRun
-
 if TYPE_CHECKING:
+    from danlu.track.artifacts import Artifact
+    from danlu.track.autologging import autolog, watch
+    from danlu.track.begin import load, start
+    from danlu.track.begin_artifact import artifact, load_artifact
     from danlu.track.mirrors import mirror_tensorboard, mirror_wandb
+    from danlu.track.run import Run, SilentRun
     from danlu.track.tensorboard import export_tensorboard, import_tensorboard
 
-# loaded on first use: few scripts need them, and every upload starts a process that does not
+# loaded on first use: every upload starts a process that needs only `danlu.track.sync`. None is named as a module here
 _HOMES = {
+    "Artifact": "danlu.track.artifacts",
+    "Run": "danlu.track.run",
+    "SilentRun": "danlu.track.run",
+    "artifact": "danlu.track.begin_artifact",
+    "autolog": "danlu.track.autologging",
     "export_tensorboard": "danlu.track.tensorboard",
     "import_tensorboard": "danlu.track.tensorboard",
+    "load": "danlu.track.begin",
+    "load_artifact": "danlu.track.begin_artifact",
     "mirror_tensorboard": "danlu.track.mirrors",
     "mirror_wandb": "danlu.track.mirrors",
+    "start": "danlu.track.begin",
+    "watch": "danlu.track.autologging",
 }
-
 __all__ = [
     "Artifact",
     "Run",

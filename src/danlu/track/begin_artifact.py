@@ -11,7 +11,7 @@ from typing import Any, Optional, Union
 from danlu.content import drafts
 from danlu.content.ids import new_artifact_id
 from danlu.content.names import check_artifact_name, is_artifact_id
-from danlu.track.artifact import Artifact
+from danlu.track.artifacts import Artifact
 from danlu.track.begin import SWITCH
 from danlu.track.folders import artifacts_folder, make_run_folder
 from danlu.track.ranks import rank_of

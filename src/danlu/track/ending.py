@@ -17,7 +17,7 @@ from danlu.track.values import brief, kind_name, text_of
 from danlu.track.warn import warn_once
 
 if TYPE_CHECKING:
-    from danlu.track.artifact import Artifact
+    from danlu.track.artifacts import Artifact
     from danlu.track.run import Run
 
 _RAISE_AGAIN = ("asyncio.runners", "runpy")

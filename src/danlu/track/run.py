@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Optional, Union
 from danlu import journal
 from danlu.journal import Layout
 from danlu.track import ending, media, output
-from danlu.track.artifact import Artifact
+from danlu.track.artifacts import Artifact
 from danlu.track.mappings import Noted, taken
 from danlu.track.saying import SaysMore
 from danlu.track.values import (

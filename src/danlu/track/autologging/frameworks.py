@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from types import ModuleType
 
-from danlu.track.autolog import torch
+from danlu.track.autologging import torch
 from danlu.track.listen.patching import Call, Patches
 from danlu.track.listen.target import Target
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Callable, Optional, Union
 
-from danlu.track.autolog import boosting, frameworks, sklearn, torch
-from danlu.track.autolog.torch import watch
+from danlu.track.autologging import boosting, frameworks, sklearn, torch
+from danlu.track.autologging.torch import watch
 from danlu.track.listen.patching import Patches
 from danlu.track.listen.target import Target
 from danlu.track.run import Run

@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 from danlu.journal.words import TYPES
 from danlu.track import ending
-from danlu.track.autolog.sklearn import busy
+from danlu.track.autologging.sklearn import busy
 from danlu.track.listen.patching import Call, Patches
 from danlu.track.listen.target import Target
 from danlu.track.run import Run
