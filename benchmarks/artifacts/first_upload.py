@@ -2,8 +2,8 @@
 
 Every side uses a new file in every round, so nothing was sent before. Both servers store files in a local folder.
 
-A virtual machine may get memory from its host when a page is first used, which took ten times as long as writing the page.
-So that no side pays for that and another one does not, most of the memory is used and freed before each round.
+A virtual machine may get memory from its host when a page is first used, which took ten times as long as writing the
+page. So that no side pays for that and another one does not, most of the memory is used and freed before each round.
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ USED_SHARE = 0.8
 """Of the memory that is available."""
 
 
-
 def measure_first_upload(
-    folder: Path, size: int, rounds: int, *, ways: Sequence[str] = tuple(WAYS)
+    folder: Path, size: int, rounds: int, *, ways: Sequence[str] = tuple(WAYS), has_gate: bool = True
 ) -> list[dict[str, Any]]:
     """Return for each way how many times faster than MLflow it is, the median over rounds."""
     folder.mkdir()
@@ -52,8 +51,8 @@ def measure_first_upload(
         {
             "name": f"first_upload_of_{size >> 20}_mib_by_{way}_times_mlflow",
             "value": round(statistics.median(found), 4),
-            "gate": GATE,
-            "goal": GOAL,
+            "gate": GATE if has_gate else None,
+            "goal": GOAL if has_gate else None,
         }
         for way, found in ratios.items()
     ]
