@@ -16,6 +16,8 @@ from danlu.client.tracking.artifacts import Draft, Uploaded, plan
 from danlu.content.ids import new_artifact_id
 from danlu.content.manifest import read_manifest
 from danlu.errors import DanluError, NotFound
+from danlu.store.objects.blobs import Blobs
+from danlu.store.objects.local import LocalObjects
 from danlu.store.sql.artifact_tables import ArtifactRow, ArtifactVersionRow
 from danlu.store.sql.database import Database, sqlite_url
 from danlu.store.sql.tables import BlobOwnerRow
@@ -110,25 +112,21 @@ def send_while_killed(server: RunningServer, draft: Draft, path: Path, moments: 
 def check_artifacts(data_dir: Path) -> int:
     """Every version is whole: bytes, sizes and counts. Return how many there are."""
     database = Database(sqlite_url(data_dir / "server" / "danlu.db"))
-    blobs = data_dir / "server" / "blobs"
-    wanted: Counter[tuple[int, str]] = Counter()
     try:
         with database.reading() as session:
             projects = {row.number: row.project_id for row in session.scalars(select(ArtifactRow))}
             versions = session.scalars(select(ArtifactVersionRow)).all()
             owned = {(row.project_id, row.digest): row for row in session.scalars(select(BlobOwnerRow))}
+        blobs = Blobs(LocalObjects(data_dir / "server"), database)
+        wanted: Counter[tuple[int, str]] = Counter()
+        for version in versions:
+            manifest = read_manifest(b"".join(blobs.read_checked(version.manifest)))
+            for digest, size in manifest.chunks().items():
+                assert sum(map(len, blobs.read_checked(digest))) == size
+            for digest in {version.manifest, *manifest.chunks()}:
+                wanted[projects[version.artifact], digest] += 1
     finally:
         database.close()
-    for version in versions:
-        data = (blobs / version.manifest[:2] / version.manifest).read_bytes()
-        assert hashlib.sha256(data).hexdigest() == version.manifest
-        manifest = read_manifest(data)
-        for digest in {version.manifest, *manifest.chunks()}:
-            wanted[projects[version.artifact], digest] += 1
-        for digest, size in manifest.chunks().items():
-            chunk = blobs / digest[:2] / digest
-            assert chunk.stat().st_size == size
-            assert _sha256(chunk) == digest
     for (project_id, digest), count in wanted.items():
         assert owned[project_id, digest].num_refs == count, digest
     stray = [key for key, row in owned.items() if row.num_refs > 0 and key not in wanted]
