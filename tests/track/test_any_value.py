@@ -3,72 +3,27 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 import sys
 import wave
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.support.written_runs import logged, own_journal
+from tests.track.rude import Nameless, Rude, plain_errors
 
 from danlu import journal, track
+from danlu.content.drafts import read_draft
 from danlu.journal import Kind
 from danlu.track.media import count
 from danlu.track.reading import read_run
 from danlu.track.run import Run
+from danlu.track.uploading import order
 
 MAX_STEP = (1 << 63) - 1
-
-
-class Nameless:
-    """Has neither a text nor a `repr`."""
-
-    def __str__(self) -> str:
-        raise RuntimeError("no text")
-
-    __repr__ = __str__
-
-
-class Rude(Exception):
-    """Raises whatever is asked of it."""
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> Any:
-        raise Rude
-
-    def __str__(self) -> str:
-        return 5  # type: ignore[return-value]  # noqa: PLE0307
-
-    def __repr__(self) -> str:
-        raise Rude
-
-    def __eq__(self, other: object) -> bool:
-        raise Rude
-
-    def __bool__(self) -> bool:
-        raise Rude
-
-    def __float__(self) -> float:
-        raise Rude
-
-    def __getattr__(self, name: str) -> Any:
-        raise Rude
-
-    __hash__ = Exception.__hash__
-
-
-@contextmanager
-def plain_errors() -> Iterator[None]:
-    """Replace a Rude, which pytest cannot report."""
-    is_rude = False
-    try:
-        yield
-    except Rude:
-        is_rude = True
-    assert not is_rude, "a Rude was raised"
 
 
 class RudeEnd:
@@ -123,6 +78,21 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "rude output": lambda run: run.mark_output(RudeEnd()),
     "rude upload": lambda run: run.upload(folder=Rude()),
     "rude finish": lambda run: run.finish(Rude(), Rude()),
+    "rude alert": lambda run: run.alert(Rude(), Rude(), Rude(), wait_seconds=Rude()),
+    "alert level array": lambda run: run.alert("title", level=np.array(["info", "error"])),
+    "rude axis": lambda run: run.define_axis(Rude(), Rude()),
+    "rude description": lambda run: setattr(run, "description", Rude()),
+    "rude histogram": lambda run: run.log_histogram(Rude(), Rude(), Rude(), bins=Rude(), type=Rude()),
+    "rude images": lambda run: run.log_images(Rude(), Rude(), captions=Rude()),
+    "rude table": lambda run: run.log_table(Rude(), Rude(), Rude()),
+    "rude curve": lambda run: run.log_roc_curve(Rude(), Rude(), Rude(), labels=Rude()),
+    "rude key": lambda run: run.hparams.__setitem__(Rude(), Rude()),
+    "rude keys": lambda run: run.hparams.update({Rude(): 1}, self=1),
+    "rude new keys": lambda run: setattr(run, "summary", {Rude(): 1}),
+    "rude repr": lambda run: (run.summary.__setitem__("x", Rude()), repr(run.summary)),
+    "a list as key": lambda run: run.hparams.__setitem__([1], 1),
+    "upload conflict array": lambda run: run.upload(conflict=np.array(["new", "skip"])),
+    "rude conflict": lambda run: run.upload(conflict=Rude()),
     "finish with an array": lambda run: run.finish(np.array(["failed", "finished"])),
 }
 
@@ -142,6 +112,99 @@ def test_a_run_starts_whatever_is_said_about_it(given: dict[str, Any]) -> None:
     run = track.start("mnist", **given)
     run.finish()
     assert read_run(run.path).state == "finished"
+
+
+@pytest.mark.parametrize(
+    "field", ["folder", "labels", "description", "group", "parent", "all_ranks", "project", "dir", "hparams"]
+)
+def test_a_run_starts_whatever_one_of_its_fields_raises(field: str) -> None:
+    with plain_errors():
+        given: dict[str, Any] = {field: Rude()}
+        run = track.start("mnist", **given)
+        run.finish()
+    assert end_of(run) == ("finished", "")
+
+
+def test_a_hyperparameter_whose_name_raises_does_not_take_the_run_along() -> None:
+    with plain_errors():
+        run = track.start("mnist", {"lr": 0.1, Rude(): 1})
+        run.hparams[[1]] = run.hparams["lr"]  # type: ignore[index]
+        run.finish()
+    assert read_run(run.path).hparams == {"lr": 0.1, "<Rude: TypeError>": 1, "[1]": 0.1}
+    assert run.hparams[[1]] == 0.1  # type: ignore[index]
+
+
+def test_a_rank_that_is_no_number_does_not_end_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RANK", "²")
+    assert isinstance(track.start("mnist"), Run)
+    assert isinstance(track.artifact("model"), track.Artifact)
+
+
+ARTIFACT_CALLS: dict[str, Callable[[Any], Any]] = {
+    "add_file": lambda made: made.add_file(Rude(), Rude()),
+    "add_file number": lambda made: made.add_file(5),
+    "add_file path": lambda made: made.add_file(__file__, Rude()),
+    "add_dir": lambda made: made.add_dir(Rude(), Rude(), ignore=Rude()),
+    "add_dir ignore": lambda made: made.add_dir(".", ignore=Rude()),
+    "add_reference": lambda made: made.add_reference(Rude(), Rude(), size=Rude(), checksum=Rude()),
+    "add_reference array": lambda made: made.add_reference(np.array(["a", "b"])),
+    "labels": lambda made: setattr(made, "labels", Rude()),
+    "labels number": lambda made: setattr(made, "labels", 5),
+    "labels with a rude one": lambda made: setattr(made, "labels", [Rude()]),
+    "aliases": lambda made: setattr(made, "aliases", Rude()),
+    "aliases with a rude one": lambda made: setattr(made, "aliases", [Rude()]),
+    "description": lambda made: setattr(made, "description", Rude()),
+    "upload": lambda made: made.upload(Rude()),
+    "upload for ever": lambda made: made.upload(math.inf),
+}
+
+
+@pytest.mark.parametrize("call", ARTIFACT_CALLS)
+def test_no_call_of_an_artifact_raises(call: str) -> None:
+    made = track.artifact("model")
+    with plain_errors():
+        ARTIFACT_CALLS[call](made)
+        made.labels = ["after"]
+        made.finish()
+    draft = read_draft(made.path)
+    assert draft is not None
+    assert draft.is_sealed == (not call.startswith("add_"))  # what could not be added would be missing
+    assert draft.about["labels"] == ([] if call.startswith("upload") else ["after"])
+
+
+@pytest.mark.parametrize("field", ["labels", "description", "aliases", "project", "dir"])
+def test_an_artifact_begins_whatever_one_of_its_fields_raises(field: str) -> None:
+    with plain_errors():
+        given: dict[str, Any] = {field: Rude()}
+        made = track.artifact("model", **given)
+        made.finish()
+        silent = track.artifact(Rude())  # type: ignore[arg-type]
+    draft = read_draft(made.path)
+    assert draft is not None
+    assert draft.is_sealed
+    assert not silent.upload()
+
+
+def test_a_size_of_any_type_of_numbers_is_kept() -> None:
+    made = track.artifact("model").add_reference("s3://bucket/x", size=np.int64(3))  # type: ignore[arg-type]
+    made.finish()
+    draft = read_draft(made.path)
+    assert draft is not None
+    assert (draft.is_sealed, draft.references["x"].size) == (True, 3)
+
+
+def test_an_unknown_conflict_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    run = track.start("mnist")
+    assert not run.upload(conflict=np.array(["new", "skip"]))  # type: ignore[arg-type]
+    run.finish()
+    assert "is not known; known: new, skip, error, replace" in caplog.text
+
+
+@pytest.mark.parametrize("given", [Rude, lambda: math.nan, lambda: math.inf, lambda: 1e300, lambda: "x"])
+def test_a_process_that_syncs_is_waited_for_whatever_the_timeout(given: Callable[[], Any]) -> None:
+    with plain_errors():
+        answer = order({"do": "find", "ref": "model", "project": None}, given())
+    assert "could not be used" not in answer["message"]
 
 
 def test_names_that_no_server_can_store_are_replaced() -> None:
@@ -234,6 +297,22 @@ def test_a_console_that_is_none_keeps_no_run_from_starting(monkeypatch: pytest.M
         run.finish()
     monkeypatch.undo()
     assert end_of(run) == ("finished", "")
+
+
+def test_a_part_that_raises_does_not_take_a_medium_along() -> None:
+    run = track.start("mnist")
+    with plain_errors():
+        run.log_images("images", [np.zeros((2, 2))] * 2, captions=["a", Rude()])
+        run.log_images("no captions", [np.zeros((2, 2))], captions=Rude())  # type: ignore[arg-type]
+        run.log_table("table", ["a", Rude()], [[1, Rude()]])  # type: ignore[list-item]
+        run.log_confusion_matrix("matrix", [0, 1], [0, 1], labels=["a", Rude()])
+    run.finish()
+    found = {one.about["name"]: json.loads(one.data) for one in media_of(run)}
+    told = "<Rude: TypeError>"
+    assert [one["caption"] for one in found["images"]["images"]] == ["a", told]
+    assert [one["caption"] for one in found["no captions"]["images"]] == [""]
+    assert (found["table"]["columns"], found["table"]["rows"]) == (["a", told], [[1, told]])
+    assert found["matrix"]["labels"] == ["a", told]
 
 
 def test_infinity_is_clipped_in_images_and_sounds() -> None:

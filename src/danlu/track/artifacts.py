@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -12,6 +13,7 @@ from danlu.content import drafts
 from danlu.content.listing import list_folder
 from danlu.content.manifest import Reference, check_path, check_uri
 from danlu.track import ending
+from danlu.track.values import MAX_LABELS, MAX_NAME, MAX_TEXT, brief, is_a, text_of, to_step
 from danlu.track.warn import warn_once
 from danlu.transfer.copying import copy
 
@@ -56,8 +58,12 @@ class Artifact:
         `path` is its path in the artifact; a trailing `/` makes it a folder. A problem is one warning, and the artifact
         is not sent until the same call has succeeded.
         """
-        local = os.fspath(file)
-        self._quietly(_call("add_file", local, path), lambda: self._add(local, place(local, path)))
+
+        def add() -> None:
+            local = os.fspath(file)
+            self._add(local, place(local, path))
+
+        self._quietly(_call("add_file", file, path), add)
         return self
 
     def add_dir(self, folder: PathText, path: Optional[str] = None, *, ignore: Sequence[str] = ()) -> Artifact:
@@ -66,11 +72,11 @@ class Artifact:
         `ignore` has patterns such as `*.tmp`. Unsupported files (a broken symlink, a fifo) are one warning, and the
         artifact is not sent, because it would be incomplete.
         """
-        top = os.path.abspath(os.fspath(folder))
 
         def add() -> None:
             if self._folder is None:
                 return
+            top = os.path.abspath(os.fspath(folder))
             if not os.path.isdir(top):
                 raise FileNotFoundError(2, "no such folder", top)
             found = list_folder(top, place(top, path), ignore=[ignore] if isinstance(ignore, str) else ignore)
@@ -79,7 +85,7 @@ class Artifact:
             for empty in found.folders:
                 self._write({"folder": empty})
 
-        self._quietly(_call("add_dir", os.fspath(folder), path), add)
+        self._quietly(_call("add_dir", folder, path), add)
         return self
 
     def add_reference(
@@ -98,7 +104,7 @@ class Artifact:
             check_path(where)
             if where in self._files:
                 raise ValueError(f"{where!r} is a file of this artifact already")
-            self._write({"reference": Reference(where, uri, size, checksum)._asdict()})
+            self._write({"reference": Reference(where, uri, _num_bytes(size), checksum)._asdict()})
             self._references.add(where)
 
         self._quietly(_call("add_reference", uri, path), add)
@@ -112,7 +118,7 @@ class Artifact:
 
     @labels.setter
     def labels(self, labels: Sequence[str]) -> None:
-        self._set("labels", [str(label) for label in ([labels] if isinstance(labels, str) else labels)])
+        self._set("labels", texts_of("labels", labels))
 
     @property
     def description(self) -> str:
@@ -120,7 +126,7 @@ class Artifact:
 
     @description.setter
     def description(self, text: str) -> None:
-        self._set("description", str(text))
+        self._set("description", "" if text is None else text_of(text, MAX_TEXT))
 
     @property
     def aliases(self) -> list[str]:
@@ -129,7 +135,7 @@ class Artifact:
 
     @aliases.setter
     def aliases(self, aliases: Sequence[str]) -> None:
-        self._set("aliases", [str(alias) for alias in ([aliases] if isinstance(aliases, str) else aliases)])
+        self._set("aliases", texts_of("aliases", aliases))
 
     # upload and download
 
@@ -233,7 +239,9 @@ class Artifact:
         self._write({"file": path, "size": size})
         self._files.add(path)
 
-    def _set(self, field: str, value: Any) -> None:
+    def _set(self, field: str, value: Union[str, list[str], None]) -> None:
+        if value is None:  # a warning has told
+            return
         self._header[field] = value
         self._quietly(field, lambda: self._write({"set": {field: value}}))
 
@@ -251,8 +259,8 @@ class Artifact:
             do()
         except Exception as error:
             if not self._is_sealed:
-                self._failed[what] = _brief(error)
-            warn_once(f"artifact {self.id} {what}", f"artifact {self.name!r}: {what} did not work: {_brief(error)}")
+                self._failed[what] = why(error)
+            warn_once(f"artifact {self.id} {what}", f"artifact {self.name!r}: {what} did not work: {why(error)}")
         else:
             self._failed.pop(what, None)
 
@@ -265,11 +273,37 @@ def place(local: str, path: Optional[str]) -> str:
     return (f"{path}{own}" if path.endswith("/") else path).strip("/")
 
 
-def _call(method: str, what: str, path: Optional[str]) -> str:
-    return f"{method}({what!r})" if path is None else f"{method}({what!r}, {path!r})"
+def texts_of(field: str, given: Any) -> Optional[list[str]]:
+    """Return labels or aliases, given as a text or several; None, with a warning, for anything else."""
+    try:
+        several: Any = [given] if is_a(given, str) else () if given is None else given
+        return [text_of(one, MAX_NAME) for one in list(several)[:MAX_LABELS]]
+    except Exception:  # not iterable; a foreign object may raise anything
+        warn_once(f"artifact {field}", f"{field} of an artifact are a list of texts, not {brief(given)}")
+        return None
 
 
-def _brief(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or ''}: {error.strerror}".lstrip(": ")
-    return str(error) or repr(error)
+def why(error: BaseException) -> str:
+    """Return what an exception tells, for a warning. Never raises, and is never empty."""
+    try:
+        if isinstance(error, OSError) and error.strerror:
+            return f"{error.filename or ''}: {error.strerror}".lstrip(": ")
+    except Exception:  # of a foreign class, whose attributes may raise anything; its text is told
+        pass
+    return text_of(error, MAX_TEXT) or brief(error, MAX_TEXT) or "?"
+
+
+def _num_bytes(size: Any) -> Optional[int]:
+    """Return a size of any type of numbers, such as NumPy's. Raise ValueError for what is none."""
+    found = None if size is None else to_step(size)
+    if size is not None and (found is None or found < 0):
+        raise ValueError(f"its size is {brief(size)}; expected a number of bytes")
+    return found
+
+
+def _call(method: str, what: Any, path: Any) -> str:
+    """Return the text that stands for a call: the same for a path and its text, and never the same for two paths."""
+    with contextlib.suppress(Exception):  # of what is no path; the call itself warns
+        what = os.fspath(what)
+    shown = brief(what, MAX_TEXT)
+    return f"{method}({shown})" if path is None else f"{method}({shown}, {brief(path, MAX_TEXT)})"

@@ -19,7 +19,7 @@ from danlu.track.reading import read_run
 from danlu.track.run import Run, SilentRun
 from danlu.track.saying import parent_id
 from danlu.track.spawning import hand_over
-from danlu.track.values import MAX_NAME, MAX_TEXT, as_labels, brief, text_of, to_plain
+from danlu.track.values import MAX_NAME, MAX_TEXT, as_labels, brief, is_true, text_of, to_plain
 from danlu.track.warn import warn_once
 from danlu.track.writer import Writer
 
@@ -56,10 +56,10 @@ def start(  # noqa: PLR0913 - each says one thing about a run, by name
     """
     warn.forget()
     environ = os.environ
-    rank = rank_of(environ)
-    if environ.get(SWITCH) == "off" or (rank != 0 and not all_ranks):
-        return SilentRun(name)
     try:
+        rank = rank_of(environ)
+        if environ.get(SWITCH) == "off" or (rank != 0 and not is_true(all_ranks)):
+            return SilentRun(name)
         called = text_of(name, MAX_NAME)
         called = f"{called[: MAX_NAME - 16]}-rank{rank}" if rank != 0 else called
         about = capture.job(environ)
@@ -71,7 +71,7 @@ def start(  # noqa: PLR0913 - each says one thing about a run, by name
             "labels": as_labels(labels) or [],
             "project": None if project is None else text_of(project, MAX_NAME),
             "description": "" if description is None else text_of(description, MAX_TEXT),
-            "group": text_of(group or "", MAX_NAME) or None,
+            "group": (None if group is None else text_of(group, MAX_NAME)) or None,
             "parent": parent_id(parent),
             **about,
             "rank": rank,
@@ -79,12 +79,12 @@ def start(  # noqa: PLR0913 - each says one thing about a run, by name
             "writer": "process",
             "environment": to_plain(capture.environment()),
         }
-        home = make_run_folder(runs_folder(environ, os.fspath(dir) if dir else None), called, str(header["run"]))
+        home = make_run_folder(runs_folder(environ, folder_given(dir)), called, str(header["run"]))
         run = _open(header, home)
         run.begin(hparams if hparams is not None else _hparams_of_job(environ))
         return run
     except Exception as error:
-        warn_once("start", f"run {brief(name)} could not be started, nothing is tracked: {error!r:.300}")
+        warn_once("start", f"run {brief(name)} could not be started, nothing is tracked: {brief(error, 300)}")
         return SilentRun(name)
 
 
@@ -95,7 +95,7 @@ def load(path: Union[str, Path], *, dir: Union[str, Path, None] = None) -> Run:
     """
     if rank_of(os.environ) != 0 or os.environ.get(SWITCH) == "off":
         return SilentRun(os.path.basename(os.fspath(path)))
-    home = _find(os.fspath(path), runs_folder(os.environ, os.fspath(dir) if dir else None))
+    home = _find(os.fspath(path), runs_folder(os.environ, folder_given(dir)))
     known = read_run(home)
     try:
         header = {
@@ -111,9 +111,18 @@ def load(path: Union[str, Path], *, dir: Union[str, Path, None] = None) -> Run:
         run.go_on(known.hparams, known.summary, known.last_step + 1)
         run.begin(None)
         return run
-    except OSError as error:
-        warn_once("start", f"run {home!r} cannot go on, nothing is tracked: {error}")
+    except Exception as error:
+        warn_once("start", f"run {home!r} cannot go on, nothing is tracked: {brief(error, 300)}")
         return SilentRun(str(known.header.get("name")))
+
+
+def folder_given(dir: Any) -> Optional[str]:
+    """Return the folder that a script gives, as text; None for the default, with a warning for what is no path."""
+    try:
+        return None if dir is None else os.fsdecode(dir) or None
+    except Exception:  # a foreign object may raise anything
+        warn_once("dir", f"dir is the path of a folder, not {brief(dir)}; the default is used")
+        return None
 
 
 def _open(header: dict[str, Any], home: str) -> Run:

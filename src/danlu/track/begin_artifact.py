@@ -11,11 +11,11 @@ from typing import Any, Optional, Union
 from danlu.content import drafts
 from danlu.content.ids import new_artifact_id
 from danlu.content.names import check_artifact_name, is_artifact_id
-from danlu.track.artifacts import Artifact
-from danlu.track.begin import SWITCH
+from danlu.track.artifacts import Artifact, texts_of, why
+from danlu.track.begin import SWITCH, folder_given
 from danlu.track.folders import artifacts_folder, make_run_folder
 from danlu.track.ranks import rank_of
-from danlu.track.values import MAX_TEXT
+from danlu.track.values import MAX_NAME, MAX_TEXT, brief, text_of
 from danlu.track.warn import warn_once
 
 FIND_SECONDS = 120.0
@@ -34,25 +34,25 @@ def artifact(
 
     Never raises: a problem is one warning, and the artifact is silent. Ranks other than 0 get a silent artifact.
     """
-    header: dict[str, Any] = {"artifact": new_artifact_id(), "name": str(name)}
-    if os.environ.get(SWITCH) == "off" or rank_of(os.environ) != 0:
-        return Artifact(header, None)
+    header: dict[str, Any] = {"artifact": new_artifact_id(), "name": text_of(name, MAX_TEXT)}
     try:
-        check_artifact_name(str(name))
+        if os.environ.get(SWITCH) == "off" or rank_of(os.environ) != 0:
+            return Artifact(header, None)
+        check_artifact_name(header["name"])
         header.update(
-            labels=[labels] if isinstance(labels, str) else [str(label) for label in labels],
-            description=str(description)[:MAX_TEXT],
-            aliases=[aliases] if isinstance(aliases, str) else [str(alias) for alias in aliases],
-            project=project,
+            labels=texts_of("labels", labels) or [],
+            description="" if description is None else text_of(description, MAX_TEXT),
+            aliases=texts_of("aliases", aliases) or [],
+            project=None if project is None else text_of(project, MAX_NAME),
             created_at=time.time(),
         )
-        parent = artifacts_folder(os.environ, os.fspath(dir) if dir else None)
-        made = Artifact(header, make_run_folder(parent, str(name), header["artifact"]))
+        parent = artifacts_folder(os.environ, folder_given(dir))
+        made = Artifact(header, make_run_folder(parent, header["name"], header["artifact"]))
         made.begin()
         return made
     except Exception as error:
-        warn_once("artifact", f"artifact {name!r} could not be begun, nothing is kept of it: {error!s:.300}")
-        return Artifact(header, None, lost=str(error))
+        warn_once("artifact", f"artifact {brief(name)} could not be begun, nothing is kept of it: {why(error)}")
+        return Artifact(header, None, lost=why(error))
 
 
 def load_artifact(
@@ -66,7 +66,7 @@ def load_artifact(
     from danlu.track.uploading import order
 
     text = os.fspath(ref)
-    parent = artifacts_folder(os.environ, os.fspath(dir) if dir else None)
+    parent = artifacts_folder(os.environ, folder_given(dir))
     folder = _here(text, parent)
     if folder is not None:
         return _of_draft(folder)

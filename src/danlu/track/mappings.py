@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, Callable, Optional
 
-from danlu.track.values import MAX_KEY, as_mapping, brief, text_of
+from danlu.track.values import MAX_KEY, MAX_TEXT, as_mapping, brief, text_of
 from danlu.track.warn import warn_once
 
 Note = Callable[[dict[str, Any], list[str]], None]
@@ -21,16 +21,17 @@ class Noted(MutableMapping[str, Any]):
         self._note = note
 
     def __getitem__(self, name: str) -> Any:
-        return self._values[name]
+        return self._values[_key(name)]
 
     def __setitem__(self, name: str, value: Any) -> None:
-        new = _named({name: value})
+        new = {_key(name): value}
         self._values.update(new)
         self._note(new, [])
 
     def __delitem__(self, name: str) -> None:
-        del self._values[name]
-        self._note({}, [name])
+        key = _key(name)
+        del self._values[key]
+        self._note({}, [key])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -39,11 +40,12 @@ class Noted(MutableMapping[str, Any]):
         return len(self._values)
 
     def __repr__(self) -> str:
-        return repr(self._values)
+        shown = (f"{name!r}: {brief(value, MAX_TEXT)}" for name, value in self._values.items())
+        return f"{{{', '.join(shown)}}}"
 
-    def update(self, *args: Any, **values: Any) -> None:
+    def update(self, /, *args: Any, **values: Any) -> None:
         """Like `dict.update`, with one record for all items; takes the same objects as `track.start`, too."""
-        new = _named({**(self._pairs(args[0]) if args else {}), **values})
+        new = {**(_named(self._pairs(args[0])) if args else {}), **values}
         if new:
             self._values.update(new)
             self._note(new, [])
@@ -65,7 +67,12 @@ class Noted(MutableMapping[str, Any]):
 
 
 def _named(values: Mapping[Any, Any]) -> dict[str, Any]:
-    return {name if isinstance(name, str) else text_of(name, MAX_KEY): value for name, value in values.items()}
+    return {_key(name): value for name, value in values.items()}
+
+
+def _key(name: Any) -> str:
+    """Return a key as plain text, so that none of its own methods is called when it is looked up."""
+    return str.__str__(name) if issubclass(type(name), str) else text_of(name, MAX_KEY)
 
 
 def taken(field: str, values: Any) -> dict[str, Any]:

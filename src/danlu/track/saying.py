@@ -10,7 +10,7 @@ from typing import Any, Optional
 from danlu import journal
 from danlu.track.folders import RUN_ID
 from danlu.track.media.calls import LogsMedia
-from danlu.track.values import MAX_NAME, MAX_TEXT, as_labels, brief, text_of, to_number, to_step
+from danlu.track.values import MAX_NAME, MAX_TEXT, as_labels, brief, is_a, text_of, to_number, to_step
 from danlu.track.warn import warn_once
 
 LEVELS = ("info", "warning", "error")
@@ -39,9 +39,10 @@ class SaysMore(LogsMedia):
         An alert of the same title within `wait_seconds` is dropped. The server sends 20 alerts of a run per hour; the
         others are only shown on the run's page.
         """
-        if level not in LEVELS:
+        word = str.__str__(level) if issubclass(type(level), str) else ""
+        if word not in LEVELS:
             warn_once("alert level", f"alert(): level is one of {', '.join(LEVELS)}, not {brief(level)}; taken as info")
-            level = "info"
+            word = "info"
         now, called = time.monotonic(), text_of(title, MAX_NAME).strip() or "alert"
         wait = to_number(wait_seconds)
         if called in self._alerted and now - self._alerted[called] < (WAIT_SECONDS if wait is None else wait):
@@ -49,7 +50,7 @@ class SaysMore(LogsMedia):
         if len(self._alerted) >= MAX_TITLES:
             self._alerted.clear()
         self._alerted[called] = now
-        self.add_media("alert", called, step=None, type="alert", value=(text_of(text, MAX_TEXT), level))
+        self.add_media("alert", called, step=None, type="alert", value=(text_of(text, MAX_TEXT), word))
 
     def define_axis(self, metric: str, axis: str) -> None:
         """Set the X axis of a metric to another metric: `define_axis("val/*", "train/samples")`.
@@ -97,10 +98,13 @@ def parent_id(parent: Any) -> Optional[str]:
     """Return the id of the parent run, given as a run or its id."""
     if parent is None:
         return None
-    found = parent if isinstance(parent, str) else getattr(parent, "id", None)
+    try:
+        found = text_of(parent if is_a(parent, str) else parent.id, MAX_NAME)
+    except Exception:  # no run; a foreign object may raise anything
+        found = ""
     if found == "run-silent":
         return None
-    if not isinstance(found, str) or not RUN_ID.fullmatch(found):
+    if not RUN_ID.fullmatch(found):
         warn_once("parent", f"start(): parent is a run or its id, not {brief(parent)}; it is left out")
         return None
     return found

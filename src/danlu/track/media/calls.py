@@ -118,4 +118,6 @@ class LogsMedia(ABC):
         try:
             self.add_media("histogram", name, step=step, type=type, value=frames.count(values, bins))
         except Exception as error:
-            warn_once(f"histogram {brief(name)}", f"log_histogram({brief(name)}) could not be kept: {error!r:.300}")
+            warn_once(
+                f"histogram {brief(name)}", f"log_histogram({brief(name)}) could not be kept: {brief(error, 300)}"
+            )

@@ -17,6 +17,8 @@ from danlu import journal
 from danlu.journal.words import format_of, type_of_column
 from danlu.track.media import scores
 from danlu.track.media.arrays import array_png, as_numpy, flat, gif, nested, num_axes
+from danlu.track.values import MAX_NAME, brief, kind_name, text_of
+from danlu.track.warn import warn_once
 
 PART_BYTES = journal.MAX_PAYLOAD_BYTES - 4096
 MAX_BYTES = 32 << 20
@@ -73,7 +75,7 @@ def video(about: Mapping[str, Any], value: tuple[Any, float]) -> Iterator[bytes]
 
 def images(about: Mapping[str, Any], value: tuple[Any, Optional[Sequence[Any]]]) -> Iterator[bytes]:
     """Encode several related images with captions."""
-    given, captions = list(value[0]), ["" if one is None else str(one)[:200] for one in _listed(value[1])]
+    given, captions = list(value[0]), _captions(value[1])
     if len(given) > MAX_IMAGES:
         raise ValueError(f"it has {len(given)} images; {MAX_IMAGES} are the most")
     found = []
@@ -102,7 +104,7 @@ def html(about: Mapping[str, Any], value: Any) -> Iterator[bytes]:
     """Encode an HTML page: text, or an object with `_repr_html_`, as notebooks use it."""
     shown = value._repr_html_() if hasattr(value, "_repr_html_") else value
     if not isinstance(shown, str):
-        raise ValueError(f"expected HTML as text, got {type(value).__name__}")
+        raise ValueError(f"expected HTML as text, got {kind_name(value)}")
     data = shown.encode("utf-8", "replace")
     if len(data) > MAX_HTML_BYTES:
         raise ValueError(f"it has {len(data)} bytes; {MAX_HTML_BYTES} are the most of HTML")
@@ -111,7 +113,7 @@ def html(about: Mapping[str, Any], value: Any) -> Iterator[bytes]:
 
 def table(about: Mapping[str, Any], value: tuple[Sequence[Any], Sequence[Any]]) -> Iterator[bytes]:
     """Encode a table: names and types of columns, and rows with one cell for each."""
-    columns, rows = [str(name) for name in value[0]], [[_cell(cell) for cell in row] for row in value[1]]
+    columns, rows = [text_of(name, MAX_BYTES) for name in value[0]], [[_cell(cell) for cell in row] for row in value[1]]
     if len(rows) > MAX_ROWS:
         raise ValueError(f"it has {len(rows)} rows; {MAX_ROWS} are the most")
     wrong = next((at for at, row in enumerate(rows) if len(row) != len(columns)), None)
@@ -251,9 +253,13 @@ def _image_bytes(value: Any) -> bytes:
     return array_png(nested(value))
 
 
-def _listed(values: Any) -> list[Any]:
-    """Return the items of a list, an array or a tensor; of none for None."""
-    return [] if values is None else list(nested(values))
+def _captions(given: Any) -> list[str]:
+    """Return the texts in a list, an array or a tensor; what is none of these does not keep the images back."""
+    try:
+        return ["" if one is None else text_of(one, MAX_NAME) for one in (() if given is None else nested(given))]
+    except Exception:  # not iterable; a foreign object may raise anything
+        warn_once("captions", f"captions are a list of texts, not {brief(given)}; they are left out")
+        return []
 
 
 def _sample(value: float) -> int:
@@ -262,9 +268,12 @@ def _sample(value: float) -> int:
 
 def _cell(value: Any) -> Any:
     """Convert to a valid cell: numbers, text, booleans and None; everything else becomes text."""
-    value = nested(value)
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    return str(value)
+    try:
+        value = nested(value)
+        if value is None or isinstance(value, (str, bool, int)):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else str(value)
+    except Exception:  # a foreign object may raise anything; the other cells are kept
+        pass
+    return text_of(value, MAX_BYTES)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Optional
 
 from danlu.track.media.arrays import nested
+from danlu.track.values import MAX_TEXT, brief, text_of
 
 MAX_LABELS = 200
 MAX_LINES = 20
@@ -41,9 +42,9 @@ def confusion(truth: Any, predicted: Any, *, labels: Optional[Sequence[Any]]) ->
     for one, other in zip(true, guessed):
         if one not in places or other not in places:
             wrong = one if one not in places else other
-            raise ValueError(f"expected one of the {len(known)} labels, or its number, got {wrong!r:.80}")
+            raise ValueError(f"expected one of the {len(known)} labels, or its number, got {brief(wrong)}")
         counts[places[one]][places[other]] += 1
-    return Matrix([str(label) for label in known], counts)
+    return Matrix([text_of(label, MAX_TEXT) for label in known], counts)
 
 
 def precision_recall(truth: Any, scores: Any, *, labels: Optional[Sequence[Any]]) -> list[Curve]:
@@ -72,7 +73,7 @@ def _per_class(
     if number > MAX_LINES:
         raise ValueError(f"it has {number} classes; {MAX_LINES} are the most")
     return [
-        (str(label), [one in (label, at) for one in true], [float(row[at]) for row in rows])
+        (text_of(label, MAX_TEXT), [one in (label, at) for one in true], [float(row[at]) for row in rows])
         for at, label in enumerate(known)
     ]
 
@@ -81,7 +82,7 @@ def _positive(truth: list[Any]) -> list[bool]:
     """Return which true labels are of the positive class, 1. The others are 0, or -1."""
     wrong = next((one for one in truth if one not in (-1, 0, 1)), None)
     if wrong is not None or {-1, 0} <= {*truth}:
-        shown = "-1, 0" if wrong is None else f"{wrong!r:.80}"
+        shown = "-1, 0" if wrong is None else brief(wrong)
         raise ValueError(f"expected 0 and 1, or -1 and 1, as true labels, got {shown}")
     return [one == 1 for one in truth]
 
@@ -128,5 +129,5 @@ def _thinned(x: list[float], y: list[float]) -> tuple[list[float], list[float]]:
 def _in_order(labels: set[Any]) -> list[Any]:
     try:
         return sorted(labels)
-    except TypeError:
-        return sorted(labels, key=str)
+    except Exception:  # of several types; a foreign object may raise anything
+        return sorted(labels, key=lambda label: text_of(label, MAX_TEXT))
