@@ -226,6 +226,7 @@ class TestRanks:
             ({"RANK": "0", "OMPI_COMM_WORLD_RANK": "1"}, 1),  # RANK is the node's, of the job around mpirun
             ({"RANK": "", "PMI_RANK": "4"}, 4),
             ({"RANK": "x"}, 0),
+            ({"RANK": "²"}, 0),
         ],
     )
     def test_the_closest_launcher_counts(self, environ: dict[str, str], rank: int) -> None:

@@ -89,7 +89,7 @@ def without_password(url: str) -> str:
 def job(environ: Mapping[str, str]) -> dict[str, Any]:
     """Return the Danlu job of this process; nulls outside a job."""
     attempt = environ.get("DANLU_ATTEMPT", "")
-    return {"job": environ.get("DANLU_JOB_ID") or None, "attempt": int(attempt) if attempt.isdigit() else None}
+    return {"job": environ.get("DANLU_JOB_ID") or None, "attempt": int(attempt) if attempt.isdecimal() else None}
 
 
 def _git(folder: str, *words: str) -> str:

@@ -12,7 +12,7 @@ def rank_of(environ: Mapping[str, str]) -> int:
     """Return the rank from variables of torchrun, MPI and Slurm, in this order; 0 by default."""
     for name in RANK_VARIABLES:
         text = environ.get(name, "").strip()
-        if not text.isdigit():
+        if not text.isdecimal():
             continue
         if name == "SLURM_PROCID" and "SLURM_STEP_ID" not in environ:
             continue  # the batch script itself, not a task that srun started
