@@ -17,6 +17,7 @@ import pytest
 from danlu import track
 from danlu.content.drafts import Link, add_line, find_drafts, parse, read_draft
 from danlu.content.manifest import Reference
+from danlu.track.values import MAX_LABELS
 from danlu.transfer.copying import copy
 
 
@@ -253,3 +254,9 @@ class TestRecord:
         assert copy(str(tmp_path / "x"), str(tmp_path / "sub" / "y")) == 10_000
         assert (tmp_path / "sub" / "y").stat().st_mode & 0o777 == 0o755
         assert [path.name for path in (tmp_path / "sub").iterdir()] == ["y"]
+
+
+def test_labels_above_the_limit_are_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    made = track.artifact("model", labels=[f"label {number}" for number in range(MAX_LABELS + 1)])
+    assert made.labels == [f"label {number}" for number in range(MAX_LABELS)]
+    assert f"of {MAX_LABELS + 1} labels of an artifact, the first {MAX_LABELS} are kept" in caplog.text

@@ -13,7 +13,7 @@ from danlu.content import drafts
 from danlu.content.listing import list_folder
 from danlu.content.manifest import Reference, check_path, check_uri
 from danlu.track import ending
-from danlu.track.values import MAX_LABELS, MAX_NAME, MAX_TEXT, brief, is_a, text_of, to_step
+from danlu.track.values import MAX_TEXT, as_labels, brief, text_of, to_step
 from danlu.track.warn import warn_once
 from danlu.transfer.copying import copy
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 PathText = Union[str, "os.PathLike[str]"]
 UPLOAD_SECONDS = 3600.0
 _FINISH = "finish()"
+LABELS, ALIASES = "labels of an artifact", "aliases of an artifact"
 
 
 class Artifact:
@@ -118,7 +119,7 @@ class Artifact:
 
     @labels.setter
     def labels(self, labels: Sequence[str]) -> None:
-        self._set("labels", texts_of("labels", labels))
+        self._set("labels", as_labels(labels, LABELS))
 
     @property
     def description(self) -> str:
@@ -135,7 +136,7 @@ class Artifact:
 
     @aliases.setter
     def aliases(self, aliases: Sequence[str]) -> None:
-        self._set("aliases", texts_of("aliases", aliases))
+        self._set("aliases", as_labels(aliases, ALIASES))
 
     # upload and download
 
@@ -271,16 +272,6 @@ def place(local: str, path: Optional[str]) -> str:
     if path is None:
         return own
     return (f"{path}{own}" if path.endswith("/") else path).strip("/")
-
-
-def texts_of(field: str, given: Any) -> Optional[list[str]]:
-    """Return labels or aliases, given as a text or several; None, with a warning, for anything else."""
-    try:
-        several: Any = [given] if is_a(given, str) else () if given is None else given
-        return [text_of(one, MAX_NAME) for one in list(several)[:MAX_LABELS]]
-    except Exception:  # not iterable; a foreign object may raise anything
-        warn_once(f"artifact {field}", f"{field} of an artifact are a list of texts, not {brief(given)}")
-        return None
 
 
 def why(error: BaseException) -> str:

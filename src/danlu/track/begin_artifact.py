@@ -11,11 +11,11 @@ from typing import Any, Optional, Union
 from danlu.content import drafts
 from danlu.content.ids import new_artifact_id
 from danlu.content.names import check_artifact_name, is_artifact_id
-from danlu.track.artifacts import Artifact, texts_of, why
+from danlu.track.artifacts import ALIASES, LABELS, Artifact, why
 from danlu.track.begin import SWITCH, folder_given
 from danlu.track.folders import artifacts_folder, make_run_folder
 from danlu.track.ranks import rank_of
-from danlu.track.values import MAX_NAME, MAX_TEXT, brief, text_of
+from danlu.track.values import MAX_NAME, MAX_TEXT, as_labels, brief, text_of
 from danlu.track.warn import warn_once
 
 FIND_SECONDS = 120.0
@@ -40,9 +40,9 @@ def artifact(
             return Artifact(header, None)
         check_artifact_name(header["name"])
         header.update(
-            labels=texts_of("labels", labels) or [],
+            labels=as_labels(labels, LABELS) or [],
             description="" if description is None else text_of(description, MAX_TEXT),
-            aliases=texts_of("aliases", aliases) or [],
+            aliases=as_labels(aliases, ALIASES) or [],
             project=None if project is None else text_of(project, MAX_NAME),
             created_at=time.time(),
         )

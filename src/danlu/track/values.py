@@ -71,14 +71,18 @@ def brief(value: object, most: int = 80) -> str:
         return f"<{kind_name(value)}: {kind_name(error)}>"
 
 
-def as_labels(value: object) -> Optional[list[str]]:
+def as_labels(value: object, what: str = "labels") -> Optional[list[str]]:
     """Return labels from a text, or anything that has several; None, with a warning, for others."""
     given: Any = [value] if is_a(value, str) else () if value is None else value
     try:
-        return [text_of(label, MAX_NAME) for label in list(given)[:MAX_LABELS]]
+        several = list(given)
+        labels = [text_of(label, MAX_NAME) for label in several[:MAX_LABELS]]
     except Exception:  # not iterable; a foreign object may raise anything
-        warn_once("labels", f"labels are a list of texts, not {brief(value)}")
+        warn_once(what, f"{what} are a list of texts, not {brief(value)}")
         return None
+    if len(several) > MAX_LABELS:
+        warn_once(f"{what} cut", f"of {len(several)} {what}, the first {MAX_LABELS} are kept")
+    return labels
 
 
 def to_number(value: Any) -> Optional[float]:
