@@ -22,6 +22,11 @@ def test_it_is_not_used_when_it_knows_other_places(monkeypatch: pytest.MonkeyPat
     assert cutting.next_cut_here.__wrapped__() is next_cut
 
 
+def test_an_older_one_that_takes_only_bytes_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(compiled, "TAKES_BUFFERS")
+    assert cutting.next_cut_here.__wrapped__() is next_cut
+
+
 def test_without_it_pythons_own_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "danlu_accel.cutting", None)
     monkeypatch.delattr("danlu_accel.cutting", raising=False)
@@ -44,6 +49,12 @@ def test_the_places_are_the_same_at_the_edges(kind: str, size: int) -> None:
     compare(made(kind)[:size])
 
 
+@pytest.mark.parametrize("data", ["text", 5, None])
+def test_what_has_no_bytes_is_refused(data: object) -> None:
+    with pytest.raises(TypeError):
+        compiled.next_cut(data, 0, 0)
+
+
 def test_a_place_outside_of_the_bytes_is_refused() -> None:
     for begin, end in ((0, 5), (4, 3), (5, 5)):
         with pytest.raises(ValueError, match="expected begin <= end <= the number of bytes"):
@@ -55,4 +66,5 @@ def compare(data: bytes) -> None:
     while begin < len(data):
         expected = next_cut(data, begin, len(data))
         assert compiled.next_cut(data, begin, len(data)) == expected
+        assert compiled.next_cut(bytearray(data), begin, len(data)) == expected
         begin = expected
