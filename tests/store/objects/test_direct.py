@@ -54,7 +54,8 @@ def test_an_object_is_whole_when_direct_writes_end_early(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, fails_after: int
 ) -> None:
     """As on a file system that refuses them, or refuses to go on after it wrote less than asked."""
-    write, done = os.write, []
+    write = os.write
+    done: list[int] = []
 
     def refuses(descriptor: int, view: memoryview) -> int:
         if len(done) >= fails_after:
