@@ -31,8 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def wait_for_holders() -> None:
     for thread in threading.enumerate():
         if thread.name == "danlu-discard":
-            thread.join(60)
-            assert not thread.is_alive()
+            thread.join()
 
 
 def test_names_are_gone_at_once_and_the_holder_ends(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,7 +113,6 @@ def empty(client: Client) -> set[str]:
     return {one.name for one in client.runs.list(folder="em-trees") if not one.metrics}
 
 
-@pytest.mark.timeout(120)
 def test_a_bad_run_is_named_and_never_stops_the_others(client: Client, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text(f"a: {SECRET}\n")
     (tmp_path / "outside").mkdir()

@@ -16,6 +16,7 @@ from tests.support.world import Api, World, make_node, make_world
 from danlu.errors import Unavailable
 from danlu.server.models import operations, service
 from danlu.server.runs import service as run_service
+from danlu.store.objects import packed
 from danlu.wire.models import RegisterModel
 from danlu.wire.runs import CreateRun
 
@@ -210,8 +211,11 @@ class TestArtifacts:
             (file,) = client.artifacts.manifest(version).files
             assert len(file.chunks) > 1
             digest = file.chunks[1].sha256
-            (stored,) = world.folder.rglob(digest)
-            stored.write_bytes(bytes(file.chunks[1].size))
+            place = world.database.read(packed.places_of, [digest])[digest]
+            (stored,) = world.folder.rglob(place.pack)
+            with stored.open("r+b") as opened:
+                opened.seek(place.start)
+                opened.write(bytes(place.size))
             with pytest.raises(Unavailable, match=f"the stored bytes of {digest} are damaged"):
                 client.models.register("mnist", artifact="weights:1", copy=True)
             assert list(client.models.list()) == []
