@@ -7,7 +7,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import chdir, closing, contextmanager
 from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -173,7 +173,7 @@ def test_paths_that_the_system_refuses_keep_no_run_back(client: Client, tmp_path
     top = tree_named("deep", tmp_path)
     for folder in ("params", "metrics", "artifacts"):
         place = top / "1" / A / folder
-        with _inside(place):
+        with chdir(place):
             while len(str(place)) < 4000:
                 place = _below(place, "d" * 90)
             Path("f" * 200).write_text("x")  # longer than a path may be
@@ -181,16 +181,6 @@ def test_paths_that_the_system_refuses_keep_no_run_back(client: Client, tmp_path
     assert (list(found.runs), found.num_points, found.num_files) == ([A, B], 6, 2)
     assert len(found.problems) == 3
     assert sum("File name too long" in problem for problem in found.problems) >= 2
-
-
-@contextmanager
-def _inside(folder: Path) -> Iterator[None]:
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
 
 
 def _below(place: Path, name: str) -> Path:

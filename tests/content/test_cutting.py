@@ -6,11 +6,14 @@ import functools
 import hashlib
 import os
 import random
+from io import FileIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.cut_data import KINDS, made
 
+from danlu.content import cutting
 from danlu.content.cutting import BLOCK_BYTES, MAX_BYTES, MIN_BYTES, Cutter, Hashers, Piece, _rolling_hashes, next_cut
 
 
@@ -34,6 +37,21 @@ def _checked(cutter: Cutter, path: Path) -> list[Piece]:
         begin += piece.size
     assert begin == len(data)
     return pieces
+
+
+class Reluctant(FileIO):
+    """A file on a file system that gives less than it is asked for."""
+
+    def readinto(self, buffer: Any) -> int:
+        return super().readinto(memoryview(buffer)[:100_000])
+
+
+def test_only_its_end_ends_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(random.Random(1).randbytes(BLOCK_BYTES + 3 * MIN_BYTES))
+    expected = cut(path)
+    monkeypatch.setattr(cutting, "open", lambda file, *_, **__: Reluctant(file, closefd=False), raising=False)
+    assert cut(path) == expected
 
 
 class TestCutting:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -15,19 +15,9 @@ from danlu.importing.swanlab import SwanlabFolders
 from danlu.importing.wandb.folders import find_logs
 
 
-@contextmanager
-def inside(folder: Path) -> Iterator[None]:
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
-
-
 def too_deep(top: Path, name: str) -> None:
     """A file whose path is longer than the system takes, in a folder whose path is not."""
-    with inside(top):
+    with chdir(top):
         place = str(top)
         while len(place) < 4000:
             os.mkdir("d" * 90)

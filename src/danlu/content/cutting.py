@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
+from io import FileIO
 from typing import NamedTuple, Union
 
 RULES = 1
@@ -155,25 +155,28 @@ class Cutter:
         self.size = 0
 
     def pieces(self) -> Iterator[Piece]:
-        first = os.pread(self._descriptor, MIN_BYTES + 1, 0)
-        if len(first) <= MIN_BYTES:  # one piece at most: not worth a thread
-            self.size = len(first)
-            if first:
-                yield Piece(hashlib.sha256(first).hexdigest(), len(first), 0)
-            return
-        waiting: deque[tuple[Future[list[Piece]], bytearray]] = deque()
         with open(self._descriptor, "rb", buffering=0, closefd=False) as file:
-            is_last = False
-            while not is_last:
-                if len(waiting) > BLOCKS_AHEAD:
-                    yield from self._finish(*waiting.popleft())
-                block = self._hashers.take_block()
-                file.seek(self.size)
-                has = file.readinto(block)
-                is_last = has < BLOCK_BYTES
-                ends = _cut_block(block, has, is_last=is_last)
-                waiting.append((self._hashers.of_pieces.submit(_hash_pieces, block, ends, self.size), block))
-                self.size += ends[-1] if ends else 0
+            first = bytearray(MIN_BYTES + 1)
+            self.size = _fill(first, file, 0)
+            if self.size <= MIN_BYTES:  # one piece at most: not worth a thread
+                if self.size:
+                    yield Piece(hashlib.sha256(memoryview(first)[: self.size]).hexdigest(), self.size, 0)
+                return
+            self.size = 0
+            yield from self._pieces_of_blocks(file)
+
+    def _pieces_of_blocks(self, file: FileIO) -> Iterator[Piece]:
+        waiting: deque[tuple[Future[list[Piece]], bytearray]] = deque()
+        is_last = False
+        while not is_last:
+            if len(waiting) > BLOCKS_AHEAD:
+                yield from self._finish(*waiting.popleft())
+            block = self._hashers.take_block()
+            has = _fill(block, file, self.size)
+            is_last = has < BLOCK_BYTES
+            ends = _cut_block(block, has, is_last=is_last)
+            waiting.append((self._hashers.of_pieces.submit(_hash_pieces, block, ends, self.size), block))
+            self.size += ends[-1] if ends else 0
         while waiting:
             yield from self._finish(*waiting.popleft())
 
@@ -181,6 +184,16 @@ class Cutter:
         pieces = hashing.result()
         self._hashers.give_back(block)
         return pieces
+
+
+def _fill(block: bytearray, file: FileIO, offset: int) -> int:
+    """Read from an offset on; return how much there was. Only the end of the file stops it: a file system may give less
+    than it is asked for."""
+    view, has = memoryview(block), 0
+    file.seek(offset)
+    while has < len(block) and (more := file.readinto(view[has:])):
+        has += more
+    return has
 
 
 def _cut_block(block: bytearray, end: int, *, is_last: bool) -> list[int]:
